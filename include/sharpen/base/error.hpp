@@ -1,0 +1,15 @@
+// The one exception type for wrong input: settings, shapes, files. Its message says what is
+// wrong, where, and what to do. Numerical outcomes are statuses, never exceptions (status.hpp).
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace sharpen {
+
+class InputError : public std::runtime_error {
+ public:
+  explicit InputError(const std::string& message) : std::runtime_error(message) {}
+};
+
+}  // namespace sharpen

@@ -1,0 +1,94 @@
+// The contract between every algorithm and its risk model (DESIGN 2.1).
+//
+// A Risk holds S samples over the same n assets. Sample s is a symmetric positive definite
+// matrix Sigma_s = L L^T (L lower triangular), seen only through its actions below. Two forms:
+//   dense     any Sigma: packed L^-1 and Sigma, O(n^2) per action;
+//   low rank  Sigma = delta I + U U^T from a window of T returns: O(n T) per action.
+// Actions are const, allocate nothing, and may run at the same time on different threads as
+// long as each thread brings its own scratch of scratch_size() doubles. In and out may not
+// overlap unless said. All vectors have length n.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sharpen/base/status.hpp"
+#include "sharpen/base/view.hpp"
+
+namespace sharpen {
+class Threads;
+}
+
+namespace sharpen::risk {
+
+enum class Form { automatic, dense, low_rank };
+
+class Risk {
+ public:
+  virtual ~Risk() = default;
+
+  virtual Form form() const = 0;  // dense or low_rank
+  virtual Index n() const = 0;
+  virtual Index samples() const = 0;
+  virtual Index scratch_size() const = 0;
+
+  // ok, or invalid_input where Sigma_s could not be formed (zero or non-finite trace, or not
+  // positive definite after all jitter). The actions of such a sample must not be called.
+  virtual Status status(Index s) const = 0;
+  virtual double jitter(Index s) const = 0;  // added to the diagonal of Sigma_s; 0 if none
+
+  // Data of the sample that every solve needs: b = Sigma^-1 1 and A = 1^T b; D = diag(Sigma).
+  virtual ConstVec ones_solution(Index s) const = 0;
+  virtual double ones_norm2(Index s) const = 0;
+  virtual ConstVec diagonal(Index s) const = 0;
+
+  // out = Sigma^-1 m; returns C = m^T Sigma^-1 m, as a sum of squares.
+  virtual double solve(Index s, ConstVec m, Vec out, Vec scratch) const = 0;
+  // out = L^-1 m, out = L^-T g, out = L^T w.
+  virtual void lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const = 0;
+  virtual void lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const = 0;
+  virtual void lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const = 0;
+  // out = Sigma^(-1/2) m, the symmetric root (its own transpose).
+  virtual void root_solve(Index s, ConstVec m, Vec out, Vec scratch) const = 0;
+  // out = Sigma w.
+  virtual void apply(Index s, ConstVec w, Vec out, Vec scratch) const = 0;
+  // out = Sigma e_j, the j-th column.
+  virtual void column(Index s, Index j, Vec out, Vec scratch) const = 0;
+  // out (|K|, |K|) = Sigma_KK, both triangles.
+  virtual void submatrix(Index s, std::span<const Index> K, Mat out, Vec scratch) const = 0;
+
+  // The soft restriction of DESIGN 2.6: factor F(p) = P Sigma P + (I - P^2) D into `factor`
+  // (restriction_size() doubles), then out = F(p)^-1 v. restrict_to returns false if F(p) is
+  // not numerically positive definite.
+  virtual Index restriction_size() const = 0;
+  virtual bool restrict_to(Index s, ConstVec p, Vec factor, Vec scratch) const = 0;
+  virtual void restricted_solve(Index s, ConstVec p, ConstVec factor, ConstVec v, Vec out,
+                                Vec scratch) const = 0;
+};
+
+// Which optional parts a set-up prepares. lower_* of the low-rank form and root_solve of the
+// dense form cost time and memory that only one of the two scores needs.
+struct Parts {
+  bool lower = true;  // lower_solve, lower_solve_t, lower_apply_t
+  bool root = true;   // root_solve
+};
+
+struct RiskSettings {
+  double shrinkage = 0.10;      // lambda in [0, 1]
+  Form form = Form::automatic;  // low_rank needs lambda >= 1e-5
+  Parts parts;
+
+  void validate() const;  // throws InputError naming field, value and bound
+};
+
+// Sigma_s from the windows returns[end_s - lookback, end_s), s = 0..S-1 (rows are periods).
+// The low-rank form keeps a reference to `returns`, which must outlive the Risk; overlapping
+// windows are never copied. Rows at or after end_s are not read for sample s.
+std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
+                                   const RiskSettings& settings, const Threads& threads);
+
+// One sample from a given covariance (n, n), shrunk like a window's; dense. Throws InputError
+// if it is not square, finite, symmetric (to 1e-8 relative) or positive semidefinite.
+std::unique_ptr<Risk> from_covariance(ConstMat Sigma, const RiskSettings& settings);
+
+}  // namespace sharpen::risk

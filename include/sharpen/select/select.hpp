@@ -1,0 +1,74 @@
+// Decision time: portfolios of at most k assets (DESIGN 2.7).
+//
+// Choose a support K, |K| <= k; solve the tangent problem on (mu_K, Sigma_KK), deciding the
+// face again; size; zeros elsewhere. With A, B, C the scalars of DESIGN 2.2 on K, the value
+// of a support is
+//   S(K) = C            if B > 0 or net == any,
+//          C - B^2 / A  otherwise (the t = 0 face),
+// the square of the best Sharpe ratio K can reach.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "sharpen/base/status.hpp"
+#include "sharpen/base/view.hpp"
+#include "sharpen/layer/sizing.hpp"
+#include "sharpen/risk/risk.hpp"
+
+namespace sharpen::select {
+
+enum class Optimizer {
+  oscar,      // the k largest of the Cholesky score |L^-1 m|: depends on the column order
+  symmetric,  // the k largest of |Sigma^(-1/2) m|
+  greedy,     // forward selection by S(K)
+  swap,       // greedy, then best single exchanges while S(K) grows
+};
+
+std::string_view name(Optimizer optimizer);
+
+struct SelectSettings {
+  Index k = 1;
+  Optimizer optimizer = Optimizer::swap;
+  layer::Net net = layer::Net::positive;
+  layer::SizingSettings sizing;
+
+  void validate(Index n) const;  // throws InputError naming field, value and bound
+};
+
+struct Portfolio {
+  Outcome outcome;
+  std::vector<Index> support;   // held assets, ascending; empty for cash
+  std::vector<double> weights;  // (n); zero off the support, NaN if outcome is invalid_input
+  double value = 0.0;           // S(K); NaN if not computed
+  double sharpe = 0.0;          // mu^T w / sqrt(w^T Sigma w) from `weights`; 0 for cash
+};
+
+// Selects and solves with memory set up once for n assets and at most k names.
+class Selector {
+ public:
+  Selector(const SelectSettings& settings, const risk::Risk& risk);
+  ~Selector();
+  Selector(Selector&&) noexcept;
+
+  // Overwrites `out`, reusing its memory. Never throws for the values of mu.
+  void run(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out);
+  // The exact portfolio on a support given by the caller (any order, no repeats, |K| <= k).
+  void run_on(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
+              Portfolio& out);
+
+ private:
+  struct Work;
+  std::unique_ptr<Work> work_;
+};
+
+// (B, n) signals against samples[i] of `risk`; portfolio i has the bits of a Selector run alone.
+std::vector<Portfolio> select_batch(const SelectSettings& settings, const risk::Risk& risk,
+                                    std::span<const Index> samples, ConstMat mu,
+                                    const Threads& threads);
+
+// The Sharpe ratio of the same problem without a bound on the number of names (k = n); 0 where
+// no direction exists, NaN for invalid input.
+double full_sharpe(const risk::Risk& risk, Index sample, ConstVec mu, layer::Net net);
+
+}  // namespace sharpen::select

@@ -1,0 +1,81 @@
+#include "sharpen/base/threads.hpp"
+
+#include <cblas.h>
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "sharpen/base/error.hpp"
+
+#if defined(__SANITIZE_THREAD__)
+// TBB's library is not instrumented: tell the sanitizer what its spawn and join order.
+extern "C" {
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+}
+#else
+namespace {
+void __tsan_acquire(void*) {}
+void __tsan_release(void*) {}
+}  // namespace
+#endif
+
+namespace sharpen {
+
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+// OpenBLAS keeps one thread count per process. Ours are per call, so it gets one thread.
+void keep_blas_single_threaded() {
+  static std::once_flag once;
+  std::call_once(once, [] { openblas_set_num_threads(1); });
+}
+
+int checked_count(int count) {
+  if (count < 0 || count > kMostThreads)
+    throw InputError("threads = " + std::to_string(count) + " is outside [0, " +
+                     std::to_string(kMostThreads) + "]; 0 means one per core");
+  if (count == 0) return std::max(1u, std::thread::hardware_concurrency());
+  return count;
+}
+
+}  // namespace
+
+struct Threads::Arena {
+  explicit Arena(int count) : arena(count) {}
+  tbb::task_arena arena;
+};
+
+Threads::Threads(int count) : count_(checked_count(count)) {
+  keep_blas_single_threaded();
+  if (count_ > 1) arena_ = std::make_unique<Arena>(count_);
+}
+
+Threads::~Threads() = default;
+Threads::Threads(Threads&&) noexcept = default;
+Threads& Threads::operator=(Threads&&) noexcept = default;
+
+void Threads::run(Index items, void* context, Call call) const {
+  if (!arena_ || items <= 1) {
+    for (Index i = 0; i < items; ++i) call(context, i, 0);
+    return;
+  }
+  char spawned = 0, joined = 0;
+  __tsan_release(&spawned);
+  arena_->arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<Index>(0, items), [&](const tbb::blocked_range<Index>& r) {
+      __tsan_acquire(&spawned);
+      const int slot = tbb::this_task_arena::current_thread_index();
+      for (Index i = r.begin(); i < r.end(); ++i) call(context, i, slot);
+      __tsan_release(&joined);
+    });
+  });
+  __tsan_acquire(&joined);
+}
+
+}  // namespace sharpen
