@@ -1,0 +1,41 @@
+# The library target: sharpen, alias sharpen::sharpen.
+file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/*.cpp)
+
+# Hot kernels exist twice: built for every x86-64, and (name_v3.cpp) for x86-64-v3, chosen at run
+# time. Other processors have only the first.
+set(v3_sources ${library_sources})
+list(FILTER v3_sources INCLUDE REGEX "_v3\\.cpp$")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+  set(SHARPEN_HAVE_V3 ON)
+  set_property(SOURCE ${v3_sources} APPEND PROPERTY COMPILE_OPTIONS -march=x86-64-v3)
+else()
+  set(SHARPEN_HAVE_V3 OFF)
+  list(REMOVE_ITEM library_sources ${v3_sources})
+endif()
+
+# Loops over doubles that the compiler may vectorise and fuse, but never reorder: -ffast-math
+# would break NaN handling and equal bits. -O3 is left to optimised builds.
+set(kernel_sources ${library_sources})
+list(FILTER kernel_sources INCLUDE REGEX "/src/risk/kernels[^/]*\\.cpp$")
+set_property(SOURCE ${kernel_sources} APPEND PROPERTY COMPILE_OPTIONS
+  $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+
+add_library(sharpen ${library_sources})
+add_library(sharpen::sharpen ALIAS sharpen)
+sharpen_configure(sharpen)
+set_target_properties(sharpen PROPERTIES
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+target_compile_features(sharpen PUBLIC cxx_std_20)
+target_compile_definitions(sharpen PRIVATE $<$<BOOL:${SHARPEN_HAVE_V3}>:SHARPEN_HAVE_V3=1>)
+# Vector types never cross a translation unit, so their calling convention does not matter.
+target_compile_options(sharpen PRIVATE -Wno-psabi)
+target_include_directories(sharpen
+  PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+  PRIVATE "${PROJECT_SOURCE_DIR}/src")
+# Header-only dependencies stay out of the installed package: nobody needs them to link.
+target_link_libraries(sharpen PRIVATE
+  TBB::tbb fmt::fmt spdlog::spdlog tomlplusplus::tomlplusplus OpenBLAS::Lapacke Threads::Threads
+  $<BUILD_INTERFACE:Eigen3::Eigen>
+  $<BUILD_INTERFACE:FastFloat::fast_float>
+  $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)
