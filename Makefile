@@ -1,0 +1,38 @@
+# The short way in. Every command first installs what is missing (tools/setup), and says nothing
+# about it when nothing is. The builds themselves are CMake presets: see CONTRIBUTING.md.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo build test bench format lint clean
+
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: build ## build, then solve a built-in example and print the portfolio
+	@build/release/bin/sharpen solve --demo
+
+build: ## build the program: build/release/bin/sharpen
+	@tools/setup
+	@tools/build release sharpen_app
+
+test: ## build and run every test, optimised and then under the sanitizers
+	@tools/setup
+	@tools/test release asan
+
+bench: ## build and run the benchmarks
+	@tools/setup
+	@tools/build release bench
+	@tools/bench build/release
+
+format: ## rewrite the sources in the project's format
+	@tools/setup build lint
+	@git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format -i
+
+lint: ## check format and run clang-tidy over the library and the program
+	@tools/setup build lint
+	@tools/lint
+
+clean: ## remove everything that was built
+	@rm -rf build
