@@ -16,7 +16,7 @@ endif()
 # Loops over doubles that the compiler may vectorise and fuse, but never reorder: -ffast-math
 # would break NaN handling and equal bits. -O3 is left to optimised builds.
 set(kernel_sources ${library_sources})
-list(FILTER kernel_sources INCLUDE REGEX "/src/risk/kernels[^/]*\\.cpp$")
+list(FILTER kernel_sources INCLUDE REGEX "/src/[^/]+/kernels[^/]*\\.cpp$")
 set_property(SOURCE ${kernel_sources} APPEND PROPERTY COMPILE_OPTIONS
   $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 

@@ -23,6 +23,13 @@ namespace sharpen::risk {
 
 enum class Form { automatic, dense, low_rank };
 
+// Which optional parts a set-up prepares. root_solve of the dense form, lower_* of the low-rank
+// form cost time and memory that only one of the two scores needs.
+struct Parts {
+  bool lower = true;  // lower_solve, lower_solve_t, lower_apply_t
+  bool root = true;   // root_solve
+};
+
 class Risk {
  public:
   virtual ~Risk() = default;
@@ -31,6 +38,8 @@ class Risk {
   virtual Index n() const = 0;
   virtual Index samples() const = 0;
   virtual Index scratch_size() const = 0;
+  virtual Parts parts() const = 0;         // what was prepared
+  virtual std::size_t bytes() const = 0;  // memory held, without returns that it refers to
 
   // ok, or invalid_input where Sigma_s could not be formed (zero or non-finite trace, or not
   // positive definite after all jitter). The actions of such a sample must not be called.
@@ -66,13 +75,6 @@ class Risk {
                                 Vec scratch) const = 0;
 };
 
-// Which optional parts a set-up prepares. lower_* of the low-rank form and root_solve of the
-// dense form cost time and memory that only one of the two scores needs.
-struct Parts {
-  bool lower = true;  // lower_solve, lower_solve_t, lower_apply_t
-  bool root = true;   // root_solve
-};
-
 struct RiskSettings {
   double shrinkage = 0.10;      // lambda in [0, 1]
   Form form = Form::automatic;  // low_rank needs lambda >= 1e-5
@@ -87,8 +89,11 @@ struct RiskSettings {
 std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
                                    const RiskSettings& settings, const Threads& threads);
 
-// One sample from a given covariance (n, n), shrunk like a window's; dense. Throws InputError
-// if it is not square, finite, symmetric (to 1e-8 relative) or positive semidefinite.
+// Samples from given covariances (n, n), each shrunk like a window's; always dense. Throws
+// InputError if one is not square, finite, symmetric (to 1e-8 of its diagonal) or positive
+// semidefinite.
+std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
+                                       const RiskSettings& settings, const Threads& threads);
 std::unique_ptr<Risk> from_covariance(ConstMat Sigma, const RiskSettings& settings);
 
 }  // namespace sharpen::risk

@@ -1,0 +1,71 @@
+#include "sharpen/layer/sizing.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::layer {
+
+namespace {
+
+double gross_of(ConstVec y) {
+  double sum = 0.0;
+  for (const double yi : y) sum += std::abs(yi);
+  return sum;
+}
+
+double dot(ConstVec x, ConstVec y) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+// w = factor y.
+double factor(const SizingSettings& settings, ConstVec y, double t) {
+  switch (settings.kind) {
+    case Sizing::budget: return 1.0 / (t + settings.offset);
+    case Sizing::volatility: return settings.target_volatility;
+    case Sizing::gross: return 1.0 / gross_of(y);
+  }
+  return 0.0;
+}
+
+}  // namespace
+
+void SizingSettings::validate() const {
+  if (!(offset > 0.0 && std::isfinite(offset)))
+    throw InputError(fmt::format("offset = {} must be positive", offset));
+  if (!(target_volatility > 0.0 && std::isfinite(target_volatility)))
+    throw InputError(fmt::format("target-volatility = {} must be positive", target_volatility));
+}
+
+void sizing_forward(const SizingSettings& settings, ConstVec y, double t, Vec w) {
+  const double scale = factor(settings, y, t);
+  for (std::size_t i = 0; i < y.size(); ++i) w[i] = scale * y[i];
+}
+
+void sizing_vjp(const SizingSettings& settings, ConstVec y, double t, ConstVec w, ConstVec dL_dw,
+                Vec dL_dy, double& dL_dt) {
+  const double scale = factor(settings, y, t);
+  dL_dt = 0.0;
+  switch (settings.kind) {
+    case Sizing::budget:  // g / (t + c), and -g^T y / (t + c)^2 for t
+      dL_dt = -dot(dL_dw, y) * scale * scale;
+      [[fallthrough]];
+    case Sizing::volatility:
+      for (std::size_t i = 0; i < y.size(); ++i) dL_dy[i] = scale * dL_dw[i];
+      return;
+    case Sizing::gross: {  // (g - sign(y) g^T w) / |y|_1; the derivative of |.| at 0 is 0
+      const double along = dot(dL_dw, w);
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        const double sign = (y[i] > 0.0) - (y[i] < 0.0);
+        dL_dy[i] = scale * (dL_dw[i] - sign * along);
+      }
+      return;
+    }
+  }
+}
+
+}  // namespace sharpen::layer

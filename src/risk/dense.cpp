@@ -1,0 +1,186 @@
+#include "risk/dense.hpp"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "risk/cholesky.hpp"
+#include "risk/kernels.hpp"
+
+namespace sharpen::risk {
+
+namespace {
+
+// Packs the lower triangle of a column-major (n, n) matrix; halve_diagonal for symmetric ones.
+void pack_lower(const double* A, Index n, bool halve_diagonal, double* packed) {
+  std::fill(packed, packed + packed_size(n), 0.0);
+  for (Index i = 0; i < n; ++i) {
+    double* row = packed + packed_row(i);
+    for (Index j = 0; j <= i; ++j) row[j] = A[j * n + i];
+    if (halve_diagonal) row[i] *= 0.5;
+  }
+}
+
+// v in the first np entries of scratch, zero-padded.
+double* padded_copy(ConstVec v, Index np, Vec scratch) {
+  double* x = scratch.data();
+  std::copy(v.begin(), v.end(), x);
+  std::fill(x + v.size(), x + np, 0.0);
+  return x;
+}
+
+void copy_out(const double* x, Vec out) { std::copy(x, x + out.size(), out.begin()); }
+
+}  // namespace
+
+DenseRisk::Work::Work(Index n)
+    : Sigma(static_cast<std::size_t>(n * n)),
+      L(static_cast<std::size_t>(n * n)),
+      eigenvalues(static_cast<std::size_t>(n)),
+      one(static_cast<std::size_t>(padded(n))) {
+  std::fill(one.begin(), one.begin() + n, 1.0);
+}
+
+DenseRisk::DenseRisk(Index n, Index samples, Parts parts)
+    : n_(n),
+      np_(padded(n)),
+      packed_(packed_size(n)),
+      per_sample_(packed_ * (parts.root ? 3 : 2) + 2 * np_),
+      parts_(parts),
+      kernels_(kernels()),
+      store_(static_cast<std::size_t>(per_sample_ * samples)),
+      facts_(static_cast<std::size_t>(samples)) {
+  parts_.lower = true;  // solves need L^-1 anyway
+}
+
+void DenseRisk::set(Index s, Work& work) {
+  set_invalid(s);
+  Fact& fact = facts_[static_cast<std::size_t>(s)];
+  const double jitter = cholesky_with_jitter({work.Sigma.data(), n_, n_}, work.L.data());
+  if (std::isnan(jitter)) return;
+  for (Index j = 0; j < n_; ++j) work.Sigma[static_cast<std::size_t>(j * n_ + j)] += jitter;
+
+  double* P = store_.data() + s * per_sample_;
+  double* b = P + per_sample_ - 2 * np_;
+  double* D = b + np_;
+  const auto size = static_cast<lapack_int>(n_);
+  if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', size, work.L.data(), size) != 0) return;
+  pack_lower(work.L.data(), n_, false, P);
+  pack_lower(work.Sigma.data(), n_, true, P + packed_);
+  for (Index j = 0; j < n_; ++j) D[j] = work.Sigma[static_cast<std::size_t>(j * n_ + j)];
+  if (parts_.root && !set_root(s, work)) return;
+
+  fact.A = kernels_.gram_mul(P, np_, work.one.data(), b);
+  fact.jitter = jitter;
+  if (std::isfinite(fact.A) && fact.A > 0.0) fact.status = Status::ok;
+}
+
+void DenseRisk::set_invalid(Index s) { facts_[static_cast<std::size_t>(s)] = Fact{}; }
+
+// Sigma = Q diag(e) Q^T, root = (Q diag(e^-1/4)) (Q diag(e^-1/4))^T. Uses up work.Sigma.
+bool DenseRisk::set_root(Index s, Work& work) {
+  const auto size = static_cast<lapack_int>(n_);
+  double* Q = work.Sigma.data();
+  double* e = work.eigenvalues.data();
+  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, Q, size, e) != 0) return false;
+  for (Index j = 0; j < n_; ++j) {
+    if (!(e[j] > 0.0)) return false;
+    cblas_dscal(size, 1.0 / std::sqrt(std::sqrt(e[j])), Q + j * n_, 1);
+  }
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, size, size, 1.0, Q, size, 0.0,
+              work.L.data(), size);
+  pack_lower(work.L.data(), n_, true, store_.data() + s * per_sample_ + 2 * packed_);
+  return true;
+}
+
+double DenseRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
+  const double* x = padded_copy(m, np_, scratch);
+  double* a = scratch.data() + np_;
+  const double C = kernels_.gram_mul(inverse(s), np_, x, a);
+  copy_out(a, out);
+  return C;
+}
+
+void DenseRisk::lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
+  const double* x = padded_copy(m, np_, scratch);
+  kernels_.lower_mul(inverse(s), np_, x, scratch.data() + np_);
+  copy_out(scratch.data() + np_, out);
+}
+
+void DenseRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const {
+  const double* z = padded_copy(g, np_, scratch);
+  kernels_.lower_mul_t(inverse(s), np_, z, scratch.data() + np_);
+  copy_out(scratch.data() + np_, out);
+}
+
+// x = L^T w solves (L^-1)^T x = w: back substitution with the packed inverse.
+void DenseRisk::lower_apply_t(Index s, ConstVec w, Vec out, Vec) const {
+  std::copy(w.begin(), w.end(), out.begin());
+  for (Index i = n_ - 1; i >= 0; --i) {
+    const double* row = inverse(s) + packed_row(i);
+    double* x = out.data();
+    x[i] /= row[i];
+    for (Index j = 0; j < i; ++j) x[j] -= row[j] * x[i];
+  }
+}
+
+void DenseRisk::root_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
+  const double* x = padded_copy(m, np_, scratch);
+  kernels_.sym_mul(root(s), np_, x, scratch.data() + np_);
+  copy_out(scratch.data() + np_, out);
+}
+
+void DenseRisk::apply(Index s, ConstVec w, Vec out, Vec scratch) const {
+  const double* x = padded_copy(w, np_, scratch);
+  kernels_.sym_mul(sigma(s), np_, x, scratch.data() + np_);
+  copy_out(scratch.data() + np_, out);
+}
+
+double DenseRisk::sigma_entry(Index s, Index i, Index j) const {
+  if (i == j) return 2.0 * sigma(s)[packed_row(i) + i];
+  return sigma(s)[packed_row(std::max(i, j)) + std::min(i, j)];
+}
+
+void DenseRisk::column(Index s, Index j, Vec out, Vec) const {
+  const double* row = sigma(s) + packed_row(j);
+  std::copy(row, row + j, out.begin());
+  for (Index i = j; i < n_; ++i) out[static_cast<std::size_t>(i)] = sigma_entry(s, i, j);
+}
+
+void DenseRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec) const {
+  const auto k = static_cast<Index>(K.size());
+  for (Index a = 0; a < k; ++a)
+    for (Index b = 0; b < k; ++b)
+      out(a, b) =
+          sigma_entry(s, K[static_cast<std::size_t>(a)], K[static_cast<std::size_t>(b)]);
+}
+
+// F(p) has Sigma's own diagonal, and p_i p_j Sigma_ij off it.
+bool DenseRisk::restrict_to(Index s, ConstVec p, Vec factor, Vec) const {
+  double* F = factor.data();
+  for (Index i = 0; i < n_; ++i) {
+    // Row i of the packed lower triangle fills row i of the column-major upper one, so F is
+    // factored as its transpose: LAPACK sees the upper triangle.
+    const double* row = sigma(s) + packed_row(i);
+    const double pi = p[static_cast<std::size_t>(i)];
+    double* out = F + i * n_;
+    for (Index j = 0; j < i; ++j) out[j] = pi * p[static_cast<std::size_t>(j)] * row[j];
+    out[i] = 2.0 * row[i];
+  }
+  const auto size = static_cast<lapack_int>(n_);
+  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, F, size) == 0;
+}
+
+void DenseRisk::restricted_solve(Index, ConstVec, ConstVec factor, ConstVec v, Vec out,
+                                 Vec) const {
+  std::copy(v.begin(), v.end(), out.begin());
+  const auto size = static_cast<int>(n_);
+  cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, size, factor.data(), size,
+              out.data(), 1);
+  cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, size, factor.data(), size,
+              out.data(), 1);
+}
+
+}  // namespace sharpen::risk

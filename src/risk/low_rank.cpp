@@ -1,0 +1,223 @@
+#include "risk/low_rank.hpp"
+
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "risk/kernels.hpp"
+
+namespace sharpen::risk {
+
+namespace {
+
+constexpr Index kGather = 8;    // rows of U copied at a time by the triangular recursions
+constexpr Index kColumns = 256;  // columns scaled at a time by restrict_to
+
+double dot(const double* x, const double* y, Index n) {
+  return cblas_ddot(static_cast<int>(n), x, 1, y, 1);
+}
+
+void axpy(double a, const double* x, double* y, Index n) {
+  cblas_daxpy(static_cast<int>(n), a, x, 1, y, 1);
+}
+
+double sum_of(const double* x, Index n) {
+  double s = 0.0;
+  for (Index i = 0; i < n; ++i) s += x[i];
+  return s;
+}
+
+}  // namespace
+
+Index LowRankRisk::scratch_size() const {
+  return n() + 2 * Tp_ + std::max(2 * kGather * T_, kColumns * T_);
+}
+
+// q_t = c (R_t - mean) m.
+void LowRankRisk::project(Index s, ConstVec m, double* q) const {
+  kernels_.rows_dot(window(s), T_, n(), returns_.stride, m.data(), q);
+  double shift = 0.0;
+  const double* mu = mean(s);
+  for (std::size_t j = 0; j < size(); ++j) shift += mu[j] * m[j];
+  for (Index t = 0; t < T_; ++t) q[t] = c_ * (q[t] - shift);
+}
+
+// out_j = c sum_t (R_tj - mean_j) v_t.
+void LowRankRisk::expand(Index s, const double* v, Vec out) const {
+  kernels_.rows_combine(window(s), T_, n(), returns_.stride, v, out.data());
+  const double total = sum_of(v, T_);
+  const double* mu = mean(s);
+  for (std::size_t j = 0; j < size(); ++j) out[j] = c_ * (out[j] - mu[j] * total);
+}
+
+void LowRankRisk::gather(Index s, Index first, Index count, double* u) const {
+  const double* mu = mean(s) + first;
+  for (Index t = 0; t < T_; ++t) {
+    const double* r = window(s) + t * returns_.stride + first;
+    for (Index i = 0; i < count; ++i) u[i * T_ + t] = c_ * (r[i] - mu[i]);
+  }
+}
+
+double LowRankRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
+  double* q = scratch.data();
+  double* v = q + Tp_;
+  project(s, m, q);
+  std::fill(q + T_, q + Tp_, 0.0);
+  kernels_.sym_mul(inverse(s), Tp_, q, v);
+  expand(s, v, out);
+  const double delta = fact(s).delta;
+  double norm2 = 0.0;
+  for (std::size_t j = 0; j < size(); ++j) {
+    out[j] = (m[j] - out[j]) / delta;
+    norm2 += out[j] * out[j];
+  }
+  return delta * norm2 + dot(v, v, T_);
+}
+
+void LowRankRisk::root_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
+  double* q = scratch.data();
+  double* f = q + Tp_;
+  project(s, m, q);
+  kernels_.rows_dot(eigenvectors(s), T_, T_, T_, q, f);
+  for (Index t = 0; t < T_; ++t) f[t] *= root_factors(s)[t];
+  kernels_.rows_combine(eigenvectors(s), T_, T_, T_, f, q);
+  expand(s, q, out);
+  const double inverse_root = 1.0 / std::sqrt(fact(s).delta);
+  for (std::size_t j = 0; j < size(); ++j) out[j] = m[j] * inverse_root - out[j];
+}
+
+void LowRankRisk::apply(Index s, ConstVec w, Vec out, Vec scratch) const {
+  double* q = scratch.data();
+  project(s, w, q);
+  expand(s, q, out);
+  for (std::size_t j = 0; j < size(); ++j) out[j] += fact(s).delta * w[j];
+}
+
+// z_j = (m_j - u_j^T h) / l_j with h = sum over i < j of W_i z_i.
+void LowRankRisk::lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
+  double* h = scratch.data();
+  double* u = h + Tp_;
+  std::fill(h, h + T_, 0.0);
+  for (Index first = 0; first < n(); first += kGather) {
+    const Index count = std::min(kGather, n() - first);
+    gather(s, first, count, u);
+    for (Index i = 0; i < count; ++i) {
+      const Index j = first + i;
+      const auto at = static_cast<std::size_t>(j);
+      out[at] = (m[at] - dot(u + i * T_, h, T_)) / l(s)[j];
+      axpy(out[at], W(s) + j * T_, h, T_);
+    }
+  }
+}
+
+// L^T has u_i^T W_j in row j, column i > j: the recursion runs from the last asset back.
+void LowRankRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const {
+  double* h = scratch.data();
+  double* u = h + Tp_;
+  std::fill(h, h + T_, 0.0);
+  for (Index last = n(); last > 0; last -= kGather) {
+    const Index first = std::max<Index>(0, last - kGather);
+    gather(s, first, last - first, u);
+    for (Index j = last - 1; j >= first; --j) {
+      const auto at = static_cast<std::size_t>(j);
+      out[at] = (g[at] - dot(W(s) + j * T_, h, T_)) / l(s)[j];
+      axpy(out[at], u + (j - first) * T_, h, T_);
+    }
+  }
+}
+
+void LowRankRisk::lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const {
+  double* h = scratch.data();
+  double* u = h + Tp_;
+  std::fill(h, h + T_, 0.0);
+  for (Index last = n(); last > 0; last -= kGather) {
+    const Index first = std::max<Index>(0, last - kGather);
+    gather(s, first, last - first, u);
+    for (Index j = last - 1; j >= first; --j) {
+      const auto at = static_cast<std::size_t>(j);
+      out[at] = l(s)[j] * w[at] + dot(W(s) + j * T_, h, T_);
+      axpy(w[at], u + (j - first) * T_, h, T_);
+    }
+  }
+}
+
+void LowRankRisk::column(Index s, Index j, Vec out, Vec scratch) const {
+  double* u = scratch.data();
+  gather(s, j, 1, u);
+  expand(s, u, out);
+  out[static_cast<std::size_t>(j)] = diagonal(s)[static_cast<std::size_t>(j)];
+}
+
+// Tile by tile, so that each row of U is gathered once per tile and not once per entry.
+void LowRankRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec scratch) const {
+  const auto k = static_cast<Index>(K.size());
+  double* rows = scratch.data();
+  double* cols = rows + kGather * T_;
+  const auto gather_tile = [&](Index first, double* u) {
+    const Index count = std::min(kGather, k - first);
+    for (Index i = 0; i < count; ++i)
+      gather(s, K[static_cast<std::size_t>(first + i)], 1, u + i * T_);
+    return count;
+  };
+  for (Index a = 0; a < k; a += kGather) {
+    const Index height = gather_tile(a, rows);
+    for (Index b = 0; b <= a; b += kGather) {
+      const Index width = gather_tile(b, cols);
+      for (Index i = 0; i < height; ++i)
+        for (Index j = 0; j < width && b + j <= a + i; ++j)
+          out(a + i, b + j) = out(b + j, a + i) = dot(rows + i * T_, cols + j * T_, T_);
+    }
+  }
+  for (Index a = 0; a < k; ++a)
+    out(a, a) = diagonal(s)[static_cast<std::size_t>(K[static_cast<std::size_t>(a)])];
+}
+
+// F(p) = E + P U U^T P with E = delta p^2 + (1 - p^2) D. factor = E (n), then the Cholesky factor
+// of I + U^T P E^-1 P U (T, T), row-major lower.
+bool LowRankRisk::restrict_to(Index s, ConstVec p, Vec factor, Vec scratch) const {
+  double* E = factor.data();
+  double* S = E + n();
+  const double delta = fact(s).delta;
+  const double* D = diagonal(s).data();
+  for (std::size_t j = 0; j < size(); ++j) {
+    const double p2 = p[j] * p[j];
+    E[j] = delta * p2 + (1.0 - p2) * D[j];
+  }
+  std::fill(S, S + T_ * T_, 0.0);
+  for (Index t = 0; t < T_; ++t) S[t * T_ + t] = 1.0;
+
+  double* X = scratch.data() + n() + 2 * Tp_;  // (T, width): U^T P E^(-1/2), a strip of columns
+  double* scale = scratch.data();              // (n): p / sqrt(E) times c
+  for (std::size_t j = 0; j < size(); ++j) scale[j] = c_ * p[j] / std::sqrt(E[j]);
+  const auto T = static_cast<int>(T_);
+  for (Index first = 0; first < n(); first += kColumns) {
+    const Index width = std::min(kColumns, n() - first);
+    const double* mu = mean(s) + first;
+    for (Index t = 0; t < T_; ++t) {
+      const double* r = window(s) + t * returns_.stride + first;
+      for (Index i = 0; i < width; ++i) X[t * width + i] = (r[i] - mu[i]) * scale[first + i];
+    }
+    cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, T, static_cast<int>(width), 1.0, X,
+                static_cast<int>(width), 1.0, S, T);
+  }
+  return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', T, S, T) == 0;
+}
+
+void LowRankRisk::restricted_solve(Index s, ConstVec p, ConstVec factor, ConstVec v, Vec out,
+                                   Vec scratch) const {
+  const double* E = factor.data();
+  const double* S = E + n();
+  Vec x = scratch.first(size());
+  double* q = scratch.data() + n();
+  for (std::size_t j = 0; j < size(); ++j) x[j] = p[j] * v[j] / E[j];
+  project(s, x, q);
+  const auto T = static_cast<int>(T_);
+  cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, T, S, T, q, 1);
+  cblas_dtrsv(CblasColMajor, CblasUpper, CblasNoTrans, CblasNonUnit, T, S, T, q, 1);
+  expand(s, q, out);
+  for (std::size_t j = 0; j < size(); ++j) out[j] = (v[j] - p[j] * out[j]) / E[j];
+}
+
+}  // namespace sharpen::risk

@@ -1,0 +1,99 @@
+// The low-rank form: Sigma = delta I + U U^T from a window of T returns (DESIGN 2.1).
+//
+// U = c Xc^T (n, T), Xc the centred window, c = sqrt((1 - lambda) / (T - 1)) and
+// delta = lambda tr(Sigma_hat) / n. U is never stored: its products are products with rows of
+// the return matrix, which all samples share, and a correction for the means. Solves go through
+// M = delta I + U^T U (T, T):
+//   Sigma^-1 m = (m - U v) / delta,  v = M^-1 U^T m,  and U^T Sigma^-1 m = v,
+// so that C = m^T Sigma^-1 m = delta |a|^2 + |v|^2 is a sum of squares. With
+// U^T U = V diag(s2) V^T,
+//   Sigma^(-1/2) m = m / sqrt(delta) - U V diag(f) V^T U^T m,
+//   f = 1 / (sqrt(delta) sqrt(s2 + delta) (sqrt(delta) + sqrt(s2 + delta))).
+// The triangular factor is semiseparable: L = tril(U W^T, -1) + diag(l), W (n, T).
+#pragma once
+
+#include <vector>
+
+#include "sharpen/risk/risk.hpp"
+
+namespace sharpen::risk {
+
+struct Kernels;
+
+class LowRankRisk final : public Risk {
+ public:
+  LowRankRisk(ConstMat returns, Index lookback, std::span<const Index> ends, double shrinkage,
+              Parts parts, const Threads& threads);
+
+  Form form() const override { return Form::low_rank; }
+  Index n() const override { return returns_.cols; }
+  Index samples() const override { return static_cast<Index>(facts_.size()); }
+  Index scratch_size() const override;
+  Parts parts() const override { return parts_; }
+  std::size_t bytes() const override { return store_.size() * sizeof(double); }
+  Status status(Index s) const override { return fact(s).status; }
+  double jitter(Index) const override { return 0.0; }
+  ConstVec ones_solution(Index s) const override { return {mean(s) + n(), size()}; }
+  double ones_norm2(Index s) const override { return fact(s).A; }
+  ConstVec diagonal(Index s) const override { return {mean(s) + 2 * n(), size()}; }
+
+  double solve(Index s, ConstVec m, Vec out, Vec scratch) const override;
+  void lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const override;
+  void lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const override;
+  void lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const override;
+  void root_solve(Index s, ConstVec m, Vec out, Vec scratch) const override;
+  void apply(Index s, ConstVec w, Vec out, Vec scratch) const override;
+  void column(Index s, Index j, Vec out, Vec scratch) const override;
+  void submatrix(Index s, std::span<const Index> K, Mat out, Vec scratch) const override;
+
+  Index restriction_size() const override { return n() + T_ * T_; }
+  bool restrict_to(Index s, ConstVec p, Vec factor, Vec scratch) const override;
+  void restricted_solve(Index s, ConstVec p, ConstVec factor, ConstVec v, Vec out,
+                        Vec scratch) const override;
+
+ private:
+  struct Fact {
+    Status status = Status::invalid_input;
+    Index end = 0;
+    double delta = 0.0;
+    double A = 0.0;
+  };
+  struct Gram;  // the band of returns * returns^T that all windows are cut from
+  struct Work;
+
+  std::size_t size() const { return static_cast<std::size_t>(n()); }
+  const Fact& fact(Index s) const { return facts_[static_cast<std::size_t>(s)]; }
+  const double* window(Index s) const {
+    return returns_.data + (fact(s).end - T_) * returns_.stride;
+  }
+  // Sample s lies in one piece: mean, b, D (n each); M^-1 packed; [V^T (T, T), f (T)];
+  // [W (n, T), l (n)].
+  const double* mean(Index s) const { return store_.data() + s * per_sample_; }
+  const double* inverse(Index s) const { return mean(s) + 3 * n(); }
+  const double* eigenvectors(Index s) const { return inverse(s) + packed_; }
+  const double* root_factors(Index s) const { return eigenvectors(s) + T_ * T_; }
+  const double* W(Index s) const { return inverse(s) + packed_ + root_size_; }
+  const double* l(Index s) const { return W(s) + n() * T_; }
+  double* writable(const double* p) { return store_.data() + (p - store_.data()); }
+
+  void set(Index s, const Gram& gram, Work& work);
+  bool invert_gram(Index s, Work& work);
+  void set_lower(Index s, Work& work);
+
+  // q (T) = U^T m and out (n) = U v.
+  void project(Index s, ConstVec m, double* q) const;
+  void expand(Index s, const double* v, Vec out) const;
+  // u (count, T) = rows first..first+count-1 of U.
+  void gather(Index s, Index first, Index count, double* u) const;
+
+  ConstMat returns_;
+  Index T_, Tp_;
+  double shrinkage_, c_;
+  Parts parts_;
+  Index packed_, root_size_, lower_size_, per_sample_;
+  const Kernels& kernels_;
+  std::vector<double> store_;
+  std::vector<Fact> facts_;
+};
+
+}  // namespace sharpen::risk

@@ -1,0 +1,173 @@
+// Set-up of the low-rank form: Gram matrices from one band, their inverses and eigenvectors,
+// and the semiseparable triangular factor.
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "risk/kernels.hpp"
+#include "risk/low_rank.hpp"
+#include "risk/window.hpp"
+#include "sharpen/base/threads.hpp"
+
+namespace sharpen::risk {
+
+// band(t, d) = R_t . R_(t-d) for every pair of rows that shares a window. Each entry is summed
+// in an order of its own, so a window's Gram matrix has the same bits in every batch.
+struct LowRankRisk::Gram {
+  Gram(ConstMat returns, Index T, std::span<const Index> ends, const Kernels& kernels,
+       const Threads& threads)
+      : lookback(T), first(returns.rows), band() {
+    std::vector<Index> sorted(ends.begin(), ends.end());
+    std::sort(sorted.begin(), sorted.end());
+    if (sorted.empty()) return;
+    first = sorted.front() - T;
+    const Index rows = sorted.back() - first;
+    band.resize(static_cast<std::size_t>(rows * T));
+    threads.for_each(rows, [&](Index i, int) {
+      const Index t = first + i;
+      // The earliest window that contains row t reaches furthest back.
+      const auto end = std::upper_bound(sorted.begin(), sorted.end(), t);
+      const Index from = *end - T;
+      if (from > t) return;  // between windows
+      const double* r = returns.data + from * returns.stride;
+      double* out = band.data() + i * T + (T - 1 - (t - from));
+      kernels.rows_dot(r, t - from + 1, returns.cols, returns.stride, returns.row(t).data(), out);
+    });
+  }
+
+  // R_a . R_b, a >= b.
+  double at(Index a, Index b) const {
+    return band[static_cast<std::size_t>((a - first) * lookback + (lookback - 1 - (a - b)))];
+  }
+
+  Index lookback, first;
+  std::vector<double> band;
+};
+
+struct LowRankRisk::Work {
+  explicit Work(Index n, Index T, Index scratch_size)
+      : K(static_cast<std::size_t>(T * T)),
+        M(static_cast<std::size_t>(T * T)),
+        means(static_cast<std::size_t>(T)),
+        u(static_cast<std::size_t>(T)),
+        one(static_cast<std::size_t>(n), 1.0),
+        scratch(static_cast<std::size_t>(scratch_size)) {}
+  std::vector<double> K;      // (T, T): U^T U, then its eigenvectors
+  std::vector<double> M;      // (T, T)
+  std::vector<double> means;  // (T): row means of the Gram matrix, then eigenvalues
+  std::vector<double> u;      // (T)
+  std::vector<double> one;    // (n)
+  std::vector<double> scratch;
+};
+
+LowRankRisk::LowRankRisk(ConstMat returns, Index lookback, std::span<const Index> ends,
+                         double shrinkage, Parts parts, const Threads& threads)
+    : returns_(returns),
+      T_(lookback),
+      Tp_(padded(lookback)),
+      shrinkage_(shrinkage),
+      c_(std::sqrt((1.0 - shrinkage) / static_cast<double>(lookback - 1))),
+      parts_(parts),
+      packed_(packed_size(lookback)),
+      root_size_(parts.root ? lookback * lookback + lookback : 0),
+      lower_size_(parts.lower ? returns.cols * lookback + returns.cols : 0),
+      per_sample_(3 * returns.cols + packed_ + root_size_ + lower_size_),
+      kernels_(kernels()),
+      store_(static_cast<std::size_t>(per_sample_) * ends.size()),
+      facts_(ends.size()) {
+  for (std::size_t s = 0; s < ends.size(); ++s) facts_[s].end = ends[s];
+  const Gram gram(returns_, T_, ends, kernels_, threads);
+  std::vector<Work> work;
+  for (int i = 0; i < threads.count(); ++i) work.emplace_back(n(), T_, scratch_size());
+  threads.for_each(samples(), [&](Index s, int slot) {
+    set(s, gram, work[static_cast<std::size_t>(slot)]);
+  });
+}
+
+void LowRankRisk::set(Index s, const Gram& gram, Work& work) {
+  Fact& fact = facts_[static_cast<std::size_t>(s)];
+  double* mu = writable(mean(s));
+  double* b = mu + n();
+  double* D = b + n();
+  const ConstMat window_rows = returns_.middle_rows(fact.end - T_, T_);
+  const double trace = window_moments(window_rows, {mu, size()}, {D, size()});
+  if (std::isnan(trace)) return;
+  fact.delta = shrinkage_ * trace / static_cast<double>(n());
+  for (Index j = 0; j < n(); ++j) D[j] = (1.0 - shrinkage_) * D[j] + fact.delta;
+
+  // K = U^T U: the window's Gram matrix, centred in both directions.
+  double* K = work.K.data();
+  double* means = work.means.data();
+  const Index start = fact.end - T_;
+  double grand = 0.0;
+  for (Index a = 0; a < T_; ++a) {
+    double sum = 0.0;
+    for (Index b2 = 0; b2 < T_; ++b2)
+      sum += gram.at(start + std::max(a, b2), start + std::min(a, b2));
+    means[a] = sum / static_cast<double>(T_);
+    grand += means[a];
+  }
+  grand /= static_cast<double>(T_);
+  const double c2 = c_ * c_;
+  for (Index a = 0; a < T_; ++a)
+    for (Index b2 = 0; b2 <= a; ++b2)
+      K[a * T_ + b2] = K[b2 * T_ + a] =
+          c2 * (gram.at(start + a, start + b2) - means[a] - means[b2] + grand);
+
+  if (!invert_gram(s, work)) return;
+  if (parts_.lower) set_lower(s, work);
+  fact.A = solve(s, work.one, {b, size()}, work.scratch);
+  if (std::isfinite(fact.A) && fact.A > 0.0) fact.status = Status::ok;
+}
+
+// M^-1 packed and, if asked for, V^T and f.
+bool LowRankRisk::invert_gram(Index s, Work& work) {
+  const double delta = fact(s).delta;
+  double* K = work.K.data();
+  double* M = work.M.data();
+  const auto T = static_cast<lapack_int>(T_);
+  std::copy(work.K.begin(), work.K.end(), work.M.begin());
+  for (Index t = 0; t < T_; ++t) M[t * T_ + t] += delta;
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', T, M, T) != 0) return false;
+  if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', T, M, T) != 0) return false;
+  double* packed = writable(inverse(s));
+  for (Index i = 0; i < T_; ++i) {
+    double* row = packed + packed_row(i);
+    for (Index j = 0; j <= i; ++j) row[j] = M[j * T_ + i];
+    row[i] *= 0.5;
+  }
+  if (!parts_.root) return true;
+
+  double* s2 = work.means.data();
+  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', T, K, T, s2) != 0) return false;
+  std::copy(work.K.begin(), work.K.end(), writable(eigenvectors(s)));
+  double* f = writable(root_factors(s));
+  const double root_delta = std::sqrt(delta);
+  for (Index t = 0; t < T_; ++t) {
+    const double root = std::sqrt(std::max(0.0, s2[t]) + delta);
+    f[t] = 1.0 / (root_delta * root * (root_delta + root));
+  }
+  return true;
+}
+
+// P = I; for each asset j: q = P u_j, l_j = sqrt(delta + u_j^T q), W_j = q / l_j, P -= W_j W_j^T.
+void LowRankRisk::set_lower(Index s, Work& work) {
+  double* P = work.M.data();
+  double* u = work.u.data();
+  std::fill(work.M.begin(), work.M.end(), 0.0);
+  for (Index t = 0; t < T_; ++t) P[t * T_ + t] = 1.0;
+  const auto T = static_cast<int>(T_);
+  for (Index j = 0; j < n(); ++j) {
+    double* q = writable(W(s)) + j * T_;
+    gather(s, j, 1, u);
+    cblas_dsymv(CblasColMajor, CblasLower, T, 1.0, P, T, u, 1, 0.0, q, 1);
+    const double lj = std::sqrt(fact(s).delta + std::max(0.0, cblas_ddot(T, u, 1, q, 1)));
+    writable(l(s))[j] = lj;
+    cblas_dscal(T, 1.0 / lj, q, 1);
+    cblas_dsyr(CblasColMajor, CblasLower, T, -1.0, q, 1, P, T);
+  }
+}
+
+}  // namespace sharpen::risk
