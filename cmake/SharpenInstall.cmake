@@ -20,13 +20,11 @@ install(FILES "${PROJECT_BINARY_DIR}/package/sharpenConfig.cmake"
               cmake/FindOpenBLASLapacke.cmake
         DESTINATION "${package_dir}")
 
-# A static library hands its dependencies on to whoever links it; a shared one has its own.
+# A static library hands its dependencies on to whoever links it; a shared one has its own. They are
+# named as libraries, not as Requires, which would hand on their compiler flags as well.
+set(pc_libs "")
 if(library_type STREQUAL "STATIC_LIBRARY")
-  set(pc_requires "Requires: tbb fmt spdlog tomlplusplus")
-  set(pc_libs "-llapacke -lopenblas -pthread")
-else()
-  set(pc_requires "")
-  set(pc_libs "")
+  set(pc_libs "-ltbb -lspdlog -lfmt -ltomlplusplus -llapacke -lopenblas -pthread")
 endif()
 # Directories relative to the file keep the package movable.
 file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
