@@ -1,0 +1,35 @@
+// Text for people: near misses of a name, text that is safe to print, and numbers in the fewest
+// digits that read back to the same double.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sharpen {
+
+// Edits (insert, delete, replace, swap two neighbours) that turn one word into the other;
+// letters count as equal whatever their case.
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
+// The candidate closest to `word`, or "" if none is near enough to be what was meant. The first
+// of equally near ones.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+// "; did you mean X?" or "".
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
+
+// `text` with control characters and broken UTF-8 written as \xNN, at most `width` characters
+// (code points) long: data must not steer the terminal it is shown on.
+std::string printable(std::string_view text, std::size_t width = 60);
+
+bool is_utf8(std::string_view text);
+
+// Characters (code points) of UTF-8 text.
+std::size_t display_width(std::string_view text);
+
+// The shortest decimal that reads back to the same double: "0.1", "1e-300", "nan", "inf".
+std::string shortest(double value);
+
+}  // namespace sharpen
