@@ -1,0 +1,203 @@
+// Command-line text to values and back, and the bounds.
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::settings {
+
+namespace {
+
+std::string quoted_or_bare(std::string_view text) { return text.empty() ? "''" : printable(text); }
+
+// "shrinkage = 1.5"
+std::string assignment(std::string_view name, std::string_view value) {
+  return std::string(name) + " = " + quoted_or_bare(value);
+}
+
+[[noreturn]] void fail_bounds(std::string_view name, std::string_view value,
+                              const std::string& bounds) {
+  throw InputError(assignment(name, value) + " is outside " + bounds);
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// A plain decimal number that is the whole text.
+std::optional<double> real_number(std::string_view text) {
+  double value = 0.0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+struct Whole {
+  bool is_whole = false;  // an optional minus and digits
+  bool fits = false;
+  std::int64_t value = 0;
+};
+
+Whole whole_number(std::string_view text) {
+  Whole result;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, result.value);
+  result.is_whole = stop == end && error != std::errc::invalid_argument;
+  result.fits = error == std::errc();
+  return result;
+}
+
+double parse_real(const Setting& setting, std::string_view text) {
+  const auto value = real_number(text);
+  if (!value)
+    throw InputError(assignment(setting.name, text) + " is not a number; give one in " +
+                     setting.bounds.words());
+  if (!setting.bounds.hold(*value)) fail_bounds(setting.name, text, setting.bounds.words());
+  return *value;
+}
+
+std::int64_t parse_integer(const Setting& setting, std::string_view text,
+                           const std::string& expected) {
+  const Whole number = whole_number(text);
+  if (!number.is_whole) throw InputError(assignment(setting.name, text) + " is " + expected);
+  if (!number.fits || !setting.bounds.hold(static_cast<double>(number.value)))
+    fail_bounds(setting.name, text, setting.bounds.words());
+  return number.value;
+}
+
+bool parse_flag(const Setting& setting, std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  throw InputError(assignment(setting.name, text) + " is neither true nor false");
+}
+
+std::string parse_choice(const Setting& setting, std::string_view text) {
+  std::string known;
+  for (const std::string_view choice : setting.choices) {
+    if (choice == text) return std::string(text);
+    known.append(known.empty() ? "" : ", ").append(choice);
+  }
+  throw InputError(assignment(setting.name, text) + " is not one of " + known +
+                   did_you_mean(text, setting.choices));
+}
+
+std::string parse_text(const Setting& setting, std::string_view text) {
+  if (text.empty()) throw InputError(std::string(setting.name) + " is empty");
+  if (text.find('\0') != std::string_view::npos)
+    throw InputError(assignment(setting.name, text) + " contains a NUL character");
+  return std::string(text);
+}
+
+std::vector<std::string> parse_list(const Setting& setting, std::string_view text) {
+  std::vector<std::string> items;
+  for (bool more = true; more;) {
+    const auto comma = text.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view item = trimmed(text.substr(0, comma));
+    if (item.empty())
+      throw InputError(std::string(setting.name) + ": name " + std::to_string(items.size() + 1) +
+                       " of the list is empty; write " + std::string(setting.placeholder));
+    items.push_back(parse_text(setting, item));
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return items;
+}
+
+CountOrShare parse_count_or_share(const Setting& setting, std::string_view text) {
+  const std::string expected = "neither a whole number such as 20 nor a share such as 10%";
+  if (!text.ends_with('%')) return {.count = parse_integer(setting, text, expected)};
+  const auto percent = real_number(trimmed(text.substr(0, text.size() - 1)));
+  if (!percent) throw InputError(assignment(setting.name, text) + " is " + expected);
+  if (!(*percent > 0.0 && *percent <= 100.0)) fail_bounds(setting.name, text, "(0%, 100%]");
+  return {.percent = *percent};
+}
+
+CountOrAll parse_count_or_all(const Setting& setting, std::string_view text) {
+  if (text == "all") return {.all = true};
+  return {.count =
+              parse_integer(setting, text, "neither a whole number such as 100 nor the word all")};
+}
+
+}  // namespace
+
+bool Bounds::hold(double value) const {
+  return std::isfinite(value) && value <= high && (above ? value > low : value >= low);
+}
+
+std::string Bounds::words() const {
+  std::string words = above || std::isinf(low) ? "(" : "[";
+  words += shortest(low) + ", " + shortest(high);
+  words += std::isinf(high) ? ")" : "]";
+  return words;
+}
+
+void check(std::string_view name, double value) {
+  const Bounds& bounds = find(name).bounds;
+  if (!bounds.hold(value)) fail_bounds(name, shortest(value), bounds.words());
+}
+
+void check_count(std::string_view name, std::int64_t value, std::int64_t most) {
+  Bounds bounds = find(name).bounds;
+  bounds.high = std::min(bounds.high, static_cast<double>(most));
+  if (!bounds.hold(static_cast<double>(value)))
+    fail_bounds(name, std::to_string(value), bounds.words());
+}
+
+Index CountOrShare::of(Index n, std::string_view name) const {
+  if (percent > 0.0) {
+    // Multiplying first keeps 10% of 25 at exactly 2.5, which rounds away from zero.
+    const double share = std::round(percent * static_cast<double>(n) / 100.0);
+    return std::max<Index>(1, static_cast<Index>(share));
+  }
+  if (count > n)
+    throw InputError(assignment(name, std::to_string(count)) + " is outside [1, " +
+                     std::to_string(n) + "]; there are " + std::to_string(n) + " assets");
+  return count;
+}
+
+Value parse(const Setting& setting, std::string_view text) {
+  switch (setting.kind) {
+    case Kind::flag: return parse_flag(setting, text);
+    case Kind::integer: return parse_integer(setting, text, "not a whole number");
+    case Kind::real: return parse_real(setting, text);
+    case Kind::choice: return parse_choice(setting, text);
+    case Kind::text: return parse_text(setting, text);
+    case Kind::list: return parse_list(setting, text);
+    case Kind::count_or_share: return parse_count_or_share(setting, text);
+    case Kind::count_or_all: return parse_count_or_all(setting, text);
+  }
+  throw std::logic_error("a setting of unknown kind");
+}
+
+std::string write(const Setting& setting, const Value& value) {
+  switch (setting.kind) {
+    case Kind::flag: return std::get<bool>(value) ? "true" : "false";
+    case Kind::integer: return std::to_string(std::get<std::int64_t>(value));
+    case Kind::real: return shortest(std::get<double>(value));
+    case Kind::choice:
+    case Kind::text: return std::get<std::string>(value);
+    case Kind::list: {
+      std::string joined;
+      for (const std::string& item : std::get<std::vector<std::string>>(value))
+        joined.append(joined.empty() ? "" : ",").append(item);
+      return joined;
+    }
+    case Kind::count_or_share: {
+      const auto amount = std::get<CountOrShare>(value);
+      return amount.percent > 0.0 ? shortest(amount.percent) + "%" : std::to_string(amount.count);
+    }
+    case Kind::count_or_all: {
+      const auto amount = std::get<CountOrAll>(value);
+      return amount.all ? "all" : std::to_string(amount.count);
+    }
+  }
+  throw std::logic_error("a setting of unknown kind");
+}
+
+}  // namespace sharpen::settings

@@ -1,0 +1,217 @@
+// Configuration files: one TOML key per setting, at the top level.
+#include <fmt/format.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::settings {
+
+namespace {
+
+constexpr std::size_t kLargestFile = 1 << 20;
+
+// TOML text of any value, for messages.
+std::string shown(const toml::node& node) {
+  if (const auto real = node.value_exact<double>()) return shortest(*real);
+  std::ostringstream out;
+  node.visit([&](const auto& value) { out << value; });
+  return printable(out.str());
+}
+
+std::string_view expected(Kind kind) {
+  switch (kind) {
+    case Kind::flag: return "true or false";
+    case Kind::integer: return "a whole number";
+    case Kind::real: return "a number";
+    case Kind::choice:
+    case Kind::text: return "a text in quotes";
+    case Kind::list: return "a list of texts in quotes, [\"A\", \"B\"]";
+    case Kind::count_or_share: return "a whole number, or a share in quotes such as \"10%\"";
+    case Kind::count_or_all: return "a whole number, or \"all\"";
+  }
+  return "another type";
+}
+
+std::optional<std::vector<std::string>> texts_of(const toml::array& array) {
+  std::vector<std::string> texts;
+  for (const toml::node& item : array) {
+    const auto text = item.value_exact<std::string>();
+    if (!text || text->empty() || text->find('\0') != std::string::npos) return std::nullopt;
+    texts.push_back(*text);
+  }
+  if (texts.empty()) return std::nullopt;
+  return texts;
+}
+
+// A node of the right TOML type as a value; nothing if the type is wrong.
+std::optional<Value> value_of(const Setting& setting, const toml::node& node) {
+  const auto text = node.value_exact<std::string>();
+  const auto whole = node.value_exact<std::int64_t>();
+  const auto real = node.value_exact<double>();
+  const auto as_text = [&](const auto& number) { return parse(setting, fmt::to_string(number)); };
+  switch (setting.kind) {
+    case Kind::flag:
+      if (const auto on = node.value_exact<bool>()) return *on;
+      break;
+    case Kind::integer:
+      if (whole) return as_text(*whole);
+      break;
+    case Kind::real:
+      if (whole) return as_text(*whole);
+      if (real) return parse(setting, shortest(*real));
+      break;
+    case Kind::choice:
+      if (text) return parse(setting, *text);
+      break;
+    case Kind::text:
+      if (text) return parse(setting, *text);
+      if (node.is_date()) return shown(node);  // from = 2020-01-31, without quotes
+      break;
+    case Kind::list:
+      if (text) return parse(setting, *text);
+      if (const toml::array* array = node.as_array())
+        if (auto texts = texts_of(*array)) return *std::move(texts);
+      break;
+    case Kind::count_or_share:
+    case Kind::count_or_all:
+      if (whole) return as_text(*whole);
+      if (text) return parse(setting, *text);
+      break;
+  }
+  return std::nullopt;
+}
+
+// The row that a key of the file means.
+const Setting& setting_for(std::string_view key, const Values& values) {
+  std::vector<std::string_view> known;
+  for (const Setting& setting : table()) {
+    if (!values.takes(setting.name) || !setting.in_file) continue;
+    if (setting.name == key) return setting;
+    known.push_back(setting.name);
+  }
+  std::string reason = "is not a setting of this command";
+  for (const Setting& setting : table())
+    if (setting.name == key && !setting.in_file) reason = "can only be given as a flag";
+  throw InputError(printable(key) + " " + reason + did_you_mean(key, known));
+}
+
+toml::table parsed(std::string_view text, std::string_view file_name) {
+  try {
+    return toml::parse(text, file_name);
+  } catch (const toml::parse_error& error) {
+    const toml::source_position at = error.source().begin;
+    throw InputError(fmt::format("{}:{}:{}: not valid TOML: {}", file_name, at.line, at.column,
+                                 error.description()));
+  }
+}
+
+std::string toml_string(std::string_view name, std::string_view text) {
+  if (!is_utf8(text))
+    throw InputError(fmt::format("{} = {} is not UTF-8 and cannot be written to a TOML file", name,
+                                 printable(text)));
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string toml_value(const Setting& setting, const Value& value) {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
+    std::string out;
+    for (const std::string& text : *texts)
+      out.append(out.empty() ? "" : ", ").append(toml_string(setting.name, text));
+    return "[" + out + "]";
+  }
+  const auto* share = std::get_if<CountOrShare>(&value);
+  const auto* count = std::get_if<CountOrAll>(&value);
+  const bool quoted = std::holds_alternative<std::string>(value) ||
+                      (share != nullptr && share->percent > 0.0) ||
+                      (count != nullptr && count->all);
+  const std::string text = write(setting, value);
+  return quoted ? toml_string(setting.name, text) : text;
+}
+
+}  // namespace
+
+void Values::read_toml(std::string_view text, std::string_view file_name) {
+  const toml::table file = parsed(text, file_name);
+  struct Line {
+    toml::source_index number;
+    std::string_view key;
+    const toml::node* node;
+  };
+  std::vector<Line> lines;
+  for (const auto& [key, node] : file) lines.push_back({key.source().begin.line, key.str(), &node});
+  // Report the first mistake of the file first, not of the alphabet.
+  std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+    return std::pair(a.number, a.key) < std::pair(b.number, b.key);
+  });
+
+  std::vector<Entry> entries = entries_;
+  for (const Line& line : lines) {
+    const std::string place = fmt::format("{}:{}", file_name, line.number);
+    try {
+      const Setting& setting = setting_for(line.key, *this);
+      auto value = value_of(setting, *line.node);
+      if (!value)
+        throw InputError(fmt::format("{} = {} must be {}", setting.name, shown(*line.node),
+                                     expected(setting.kind)));
+      entries[static_cast<std::size_t>(&setting - table().data())] = {*std::move(value),
+                                                                      Origin::file, place};
+    } catch (const InputError& error) {
+      throw InputError(place + ": " + error.what());
+    }
+  }
+  entries_ = std::move(entries);
+}
+
+void Values::read_toml_file(const std::filesystem::path& file) {
+  const std::string file_name = printable(file.string(), 400);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored))
+    throw InputError(file_name + ": is a folder, not a configuration file");
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw InputError(file_name + ": cannot open the configuration file");
+  std::string text(kLargestFile + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (in.bad()) throw InputError(file_name + ": cannot read the configuration file");
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.size() > kLargestFile)
+    throw InputError(file_name + ": larger than 1 MiB, which no configuration file is");
+  read_toml(text, file_name);
+}
+
+std::string Values::to_toml() const {
+  std::string out;
+  for (const CommandInfo& info : commands())
+    if (info.command == command_) out += fmt::format("# Settings of `sharpen {}`.\n", info.name);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Setting& setting = table()[i];
+    if ((setting.commands & command_) == 0 || !setting.in_file) continue;
+    const Entry& given = entries_[i];
+    if (given.origin != Origin::none) {
+      out += fmt::format("{} = {}\n", setting.name, toml_value(setting, given.value));
+    } else {
+      out += fmt::format("# {} is not set: {}\n", setting.name,
+                         setting.preset_words.empty() ? "none" : setting.preset_words);
+    }
+  }
+  return out;
+}
+
+}  // namespace sharpen::settings

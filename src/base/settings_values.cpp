@@ -1,0 +1,64 @@
+#include <stdexcept>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
+
+namespace sharpen::settings {
+
+namespace {
+
+std::size_t row_of(std::string_view name) {
+  return static_cast<std::size_t>(&find(name) - table().data());
+}
+
+}  // namespace
+
+Values::Values(Command command) : command_(command), entries_(table().size()) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Setting& setting = table()[i];
+    if ((setting.commands & command) == 0 || setting.preset.empty()) continue;
+    entries_[i] = {parse(setting, setting.preset), Origin::preset, ""};
+  }
+}
+
+void Values::set_flag(std::string_view name, std::string_view text) {
+  const Setting& setting = find(name);
+  if (!takes(name)) throw std::logic_error(std::string(name) + " is not taken by this command");
+  entries_[row_of(name)] = {parse(setting, text), Origin::flag, ""};
+}
+
+bool Values::takes(std::string_view name) const { return (find(name).commands & command_) != 0; }
+
+Origin Values::origin(std::string_view name) const { return entries_[row_of(name)].origin; }
+
+std::string Values::given_as(std::string_view name) const {
+  const Entry& given = entries_[row_of(name)];
+  if (given.origin == Origin::file) return std::string(name) + " (" + given.place + ")";
+  return std::string(name.size() == 1 ? "-" : "--").append(name);
+}
+
+const Values::Entry& Values::entry(std::string_view name) const {
+  const Entry& found = entries_[row_of(name)];
+  if (found.origin == Origin::none)
+    throw std::logic_error("the setting " + std::string(name) + " has no value");
+  return found;
+}
+
+template <class T>
+const T& Values::get(std::string_view name) const {
+  const T* value = std::get_if<T>(&entry(name).value);
+  if (value == nullptr)
+    throw std::logic_error("the setting " + std::string(name) + " is of another kind");
+  return *value;
+}
+
+template const bool& Values::get<bool>(std::string_view) const;
+template const std::int64_t& Values::get<std::int64_t>(std::string_view) const;
+template const double& Values::get<double>(std::string_view) const;
+template const std::string& Values::get<std::string>(std::string_view) const;
+template const std::vector<std::string>& Values::get<std::vector<std::string>>(
+    std::string_view) const;
+template const CountOrShare& Values::get<CountOrShare>(std::string_view) const;
+template const CountOrAll& Values::get<CountOrAll>(std::string_view) const;
+
+}  // namespace sharpen::settings
