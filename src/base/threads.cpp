@@ -2,9 +2,11 @@
 
 #include <cblas.h>
 #include <tbb/blocked_range.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -46,8 +48,9 @@ int checked_count(int count) {
 
 }  // namespace
 
+// More threads than cores gain nothing, and TBB would print a warning of its own.
 struct Threads::Arena {
-  explicit Arena(int count) : arena(count) {}
+  explicit Arena(int count) : arena(std::min(count, tbb::info::default_concurrency())) {}
   tbb::task_arena arena;
 };
 
