@@ -1,0 +1,150 @@
+#include "market/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sharpen::market {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+bool starts_with_bytes(std::string_view text, std::string_view bytes) {
+  return text.substr(0, bytes.size()) == bytes;
+}
+
+}  // namespace
+
+CsvCursor::CsvCursor(std::string_view text, std::string_view name) : name_(name) {
+  using namespace std::string_view_literals;
+  if (starts_with_bytes(text, "\xff\xfe"sv) || starts_with_bytes(text, "\xfe\xff"sv))
+    fail({name}, "is UTF-16 text; save it as UTF-8");
+  if (starts_with_bytes(text, "\x1f\x8b"sv)) fail({name}, "is compressed; unpack it with gunzip");
+  if (starts_with_bytes(text, "PK\x03\x04"sv))
+    fail({name}, "is a zip archive or a workbook; export it as CSV");
+  if (starts_with_bytes(text, "\xef\xbb\xbf"sv)) text.remove_prefix(3);
+  at_ = line_start_ = text.data();
+  end_ = text.data() + text.size();
+  if (std::all_of(at_, end_, [](char c) { return is_blank(c) || c == '\r' || c == '\n'; }))
+    fail({name}, "is empty; a header line and rows are expected");
+}
+
+bool CsvCursor::finished() {
+  const char* p = at_;
+  while (p != end_ && is_blank(*p)) ++p;
+  if (p != end_ && *p != '\n' && *p != '\r') return false;
+  const bool only_blank =
+      std::all_of(p, end_, [](char c) { return is_blank(c) || c == '\r' || c == '\n'; });
+  if (only_blank) return true;
+  if (*p == '\r') {
+    at_ = p;
+    refuse_lone_carriage_return();
+  }
+  fail({name_, line_}, fmt::format("line {} is blank; delete it", line_));
+}
+
+std::string_view CsvCursor::field() {
+  const char* first = at_;
+  while (first != end_ && is_blank(*first)) ++first;
+  if (first != end_ && *first == '"') {
+    check_bytes(at_, first);
+    at_ = first;
+    return quoted_field();
+  }
+  const char* p = first;
+  while (p != end_ && *p != ',' && *p != '\n' && *p != '\r' && *p != '"') ++p;
+  check_bytes(at_, p);
+  if (p != end_ && *p == '"')
+    fail(place(), fmt::format("a quotation mark inside the unquoted field {}, at {}; quote the "
+                              "whole field and double the marks inside it",
+                              shown({first, p + 1}), spelled(place())));
+  at_ = p;
+  while (p != first && is_blank(p[-1])) --p;
+  return {first, p};
+}
+
+std::string_view CsvCursor::quoted_field() {
+  const char* const open = at_;
+  const char* const content = open + 1;
+  const char* p = content;
+  bool doubled = false;
+  for (;; ++p) {
+    if (p == end_ || *p == '\n')
+      fail(place(), fmt::format("the quoted field {} is not closed on its line, at {}; close the "
+                                "quotation mark",
+                                shown({open, p}), spelled(place())));
+    if (*p != '"') continue;
+    if (p + 1 == end_ || p[1] != '"') break;
+    doubled = true;
+    ++p;
+  }
+  check_bytes(open, p);
+  std::string_view text(content, p);
+  at_ = p + 1;
+  while (at_ != end_ && is_blank(*at_)) ++at_;
+  if (at_ != end_ && *at_ != ',' && *at_ != '\n' && *at_ != '\r')
+    fail(place(), fmt::format("text after the closing quotation mark of {}, at {}; put a comma or "
+                              "a line end there",
+                              shown({open, p + 1}), spelled(place())));
+  if (!doubled) return text;
+  unescaped_.clear();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unescaped_ += text[i];
+    if (text[i] == '"') ++i;
+  }
+  return unescaped_;
+}
+
+void CsvCursor::check_bytes(const char* first, const char* last) const {
+  const std::string_view bytes(first, last);
+  if (bytes.size() > kMostFieldBytes)
+    fail(place(), fmt::format("a field of {} bytes, at {}; at most {} are allowed, is this a CSV "
+                              "file?",
+                              bytes.size(), spelled(place()), kMostFieldBytes));
+  if (bytes.find('\0') != std::string_view::npos)
+    fail(place(), fmt::format("a NUL byte in {}, at {}; the file is not text, export it again as "
+                              "CSV",
+                              shown(bytes), spelled(place())));
+}
+
+void CsvCursor::refuse_lone_carriage_return() const {
+  if (at_ + 1 != end_ && at_[1] == '\n') return;
+  fail(place(), fmt::format("a carriage return without a line feed, at {}; save the file with LF "
+                            "or CRLF line ends",
+                            spelled(place())));
+}
+
+bool CsvCursor::comma() {
+  if (at_ == end_ || *at_ != ',') return false;
+  ++at_;
+  ++column_;
+  return true;
+}
+
+void CsvCursor::end_line() {
+  if (at_ != end_ && *at_ == '\r') {
+    refuse_lone_carriage_return();
+    ++at_;
+  }
+  if (at_ != end_) ++at_;
+  line_start_ = at_;
+  ++line_;
+  column_ = 1;
+}
+
+Index CsvCursor::count_fields() const {
+  CsvCursor copy = *this;
+  copy.at_ = line_start_;
+  copy.column_ = 1;
+  copy.field();
+  while (copy.comma()) copy.field();
+  if (copy.at_ != end_ && *copy.at_ == '\r') copy.refuse_lone_carriage_return();
+  return copy.column_;
+}
+
+std::string_view CsvCursor::line_text() const {
+  return {line_start_, std::find(line_start_, end_, '\n')};
+}
+
+}  // namespace sharpen::market

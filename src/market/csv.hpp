@@ -1,0 +1,68 @@
+// Comma-separated text (RFC 4180), field by field, without copying it.
+//
+// Fields are trimmed of blanks unless quoted. A field may not contain a line end, quoted or not:
+// no ticker, date or number does, and so the line number is the row number and an open quote is
+// found where it stands. Blank lines may only end the text. What breaks a rule is an InputError.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "market/place.hpp"
+
+namespace sharpen::market {
+
+class CsvCursor {
+ public:
+  static constexpr std::size_t kMostFieldBytes = std::size_t{1} << 20;
+  static constexpr Index kMostColumns = 1'000'000;  // beside the first
+
+  // Skips a byte order mark; refuses text that is empty, UTF-16 or compressed.
+  CsvCursor(std::string_view text, std::string_view name);
+
+  // True when only blank lines are left. To be asked at the start of a line.
+  bool finished();
+
+  // The field at the cursor (at most kMostFieldBytes, no NUL), which is left at the comma or line
+  // end after it. The view is valid until the next call.
+  std::string_view field();
+  // Steps over the comma at the cursor; false if there is none.
+  bool comma();
+  // Steps over the line end at the cursor (or stands at the end of the text).
+  void end_line();
+
+  // Fields on the current line, from its start; may fail as field() does.
+  Index count_fields() const;
+  // The current line from its start, without its end.
+  std::string_view line_text() const;
+
+  Index line() const { return line_; }
+  Index column() const { return column_; }  // field number, from 1
+  Place place() const { return {name_, line_, column_}; }
+  std::string_view name() const { return name_; }
+  std::size_t bytes_left() const { return static_cast<std::size_t>(end_ - at_); }
+
+  // For readers that parse plain fields in place: where the cursor stands, and a step forward
+  // over `fields` commas and what is between them.
+  const char* at() const { return at_; }
+  const char* end() const { return end_; }
+  void advance(const char* to, Index fields) {
+    at_ = to;
+    column_ += fields;
+  }
+
+ private:
+  std::string_view quoted_field();
+  void check_bytes(const char* first, const char* last) const;
+  void refuse_lone_carriage_return() const;
+
+  const char* at_;
+  const char* line_start_;
+  const char* end_;
+  std::string_view name_;
+  Index line_ = 1;
+  Index column_ = 1;
+  std::string unescaped_;
+};
+
+}  // namespace sharpen::market

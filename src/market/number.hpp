@@ -1,0 +1,21 @@
+// Finite decimal numbers, read alike in every locale.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace sharpen::market {
+
+// The whole text as a number: [+-]digits[.digits][e[+-]digits], digits on one side of the point
+// at least. Nothing else: no blanks, NaN, infinity, hexadecimal, overflow.
+std::optional<double> parse_number(std::string_view text);
+
+// Why parse_number refused this text, and what to do: "\"1,5\" has a comma ...; write ...".
+struct NumberFault {
+  std::string what;
+  std::string remedy;
+};
+NumberFault explain_number(std::string_view text);
+
+}  // namespace sharpen::market

@@ -1,0 +1,125 @@
+#include "sharpen/market/panel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "market/calendar.hpp"
+#include "market/close_names.hpp"
+#include "market/place.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::market {
+
+namespace {
+
+Panel returns_of_prices(const Panel& prices) {
+  if (prices.rows() < 2)
+    throw InputError(fmt::format(
+        "returns need at least 2 rows of prices and the panel has {}; give a longer history",
+        prices.rows()));
+  const Index n = prices.n();
+  const ConstMat p = prices.matrix();
+  Panel out{{prices.dates.begin() + 1, prices.dates.end()}, prices.tickers, {}};
+  out.values.resize(prices.values.size() - prices.tickers.size());
+  for (Index t = 0; t + 1 < p.rows; ++t) {
+    for (Index j = 0; j < n; ++j) {
+      // The difference of near prices is exact, so this keeps the digits p(t+1)/p(t) - 1 loses.
+      const double r = (p(t + 1, j) - p(t, j)) / p(t, j);
+      if (!std::isfinite(r))
+        throw InputError(fmt::format(
+            "the return of ticker {} on {} is not finite (price {} after {}); correct the prices",
+            shortened(prices.tickers[static_cast<std::size_t>(j)]),
+            prices.dates[static_cast<std::size_t>(t) + 1], p(t + 1, j), p(t, j)));
+      out.values[static_cast<std::size_t>(t * n + j)] = r;
+    }
+  }
+  return out;
+}
+
+// A bound in the form of Panel::dates, perhaps a year only.
+std::string checked_bound(std::string_view field, const std::string& text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (text.size() == 4 && std::all_of(text.begin(), text.end(), is_digit)) return text;
+  ParsedDate date = parse_date(text);
+  if (date.format == DateFormat::none)
+    throw InputError(fmt::format("{} = {} {}; write YYYY-MM-DD, YYYY-MM or YYYY", field,
+                                 shown(text), date.fault));
+  return std::move(date.iso);
+}
+
+// Compares two dates to the precision both have: < 0, 0 or > 0.
+int compare(std::string_view a, std::string_view b) {
+  const std::size_t common = std::min(a.size(), b.size());
+  return a.substr(0, common).compare(b.substr(0, common));
+}
+
+}  // namespace
+
+Panel simple_returns(const Panel& panel, PanelKind kind) {
+  if (kind == PanelKind::prices) return returns_of_prices(panel);
+  Panel out = panel;
+  if (kind == PanelKind::gross_returns)
+    for (double& value : out.values) value -= 1.0;
+  return out;
+}
+
+Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
+                   const std::optional<std::string>& to) {
+  const std::string first = from ? checked_bound("from", *from) : std::string();
+  const std::string last = to ? checked_bound("to", *to) : std::string();
+  if (from && to && compare(first, last) > 0)
+    throw InputError(fmt::format("from = {} is after to = {}; exchange them", first, last));
+  const auto begin =
+      std::partition_point(panel.dates.begin(), panel.dates.end(),
+                           [&](const std::string& date) { return compare(date, first) < 0; });
+  const auto end = std::partition_point(
+      begin, panel.dates.end(), [&](const std::string& date) { return compare(date, last) <= 0; });
+  if (begin == end)
+    throw InputError(panel.dates.empty()
+                         ? std::string("the panel has no rows to select from")
+                         : fmt::format("no rows from {} to {}; the panel runs from {} to {}",
+                                       from ? first : "its start", to ? last : "its end",
+                                       panel.dates.front(), panel.dates.back()));
+  const auto row = [&](auto date) {
+    return panel.values.begin() + (date - panel.dates.begin()) * panel.n();
+  };
+  return {{begin, end}, panel.tickers, {row(begin), row(end)}};
+}
+
+Panel select_tickers(const Panel& panel, std::span<const std::string> tickers) {
+  if (tickers.empty()) throw InputError("no tickers are named; name at least one");
+  std::unordered_map<std::string_view, Index> column_of;
+  for (Index j = 0; j < panel.n(); ++j)
+    column_of.emplace(panel.tickers[static_cast<std::size_t>(j)], j);
+
+  std::vector<Index> columns;
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& ticker : tickers) {
+    const auto found = column_of.find(ticker);
+    if (found == column_of.end()) {
+      const auto close = close_names(ticker, panel.tickers);
+      std::string remedy = "the panel's header lists what there is";
+      for (std::size_t i = 0; i < close.size(); ++i)
+        remedy = (i == 0 ? "did you mean " : remedy + (i + 1 < close.size() ? ", " : " or ")) +
+                 shortened(close[i]);
+      throw InputError(fmt::format("the panel has no ticker {}; {}{}", shown(ticker), remedy,
+                                   close.empty() ? "" : "?"));
+    }
+    if (!seen.insert(ticker).second)
+      throw InputError(fmt::format("the ticker {} is named twice; name it once", shown(ticker)));
+    columns.push_back(found->second);
+  }
+
+  Panel out{panel.dates, {tickers.begin(), tickers.end()}, {}};
+  out.values.reserve(panel.dates.size() * columns.size());
+  const ConstMat from = panel.matrix();
+  for (Index t = 0; t < from.rows; ++t)
+    for (const Index j : columns) out.values.push_back(from(t, j));
+  return out;
+}
+
+}  // namespace sharpen::market
