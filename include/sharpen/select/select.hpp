@@ -8,6 +8,8 @@
 // the square of the best Sharpe ratio K can reach.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 

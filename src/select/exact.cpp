@@ -1,0 +1,152 @@
+#include "select/exact.hpp"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "risk/cholesky.hpp"
+
+namespace sharpen::select {
+
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSmallest = 0x1p-960;
+
+double dot(ConstVec a, ConstVec b) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+// x = L^-1 x or L^-T x, L (k, k) column-major.
+void substitute(const std::vector<double>& L, Index k, bool transposed, double* x) {
+  const auto size = static_cast<int>(k);
+  cblas_dtrsv(CblasColMajor, CblasLower, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, size,
+              L.data(), size, x, 1);
+}
+
+}  // namespace
+
+int exponent_of(ConstVec values) {
+  double largest = 0.0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest < kSmallest ? kSilent : std::ilogb(largest);
+}
+
+ExactSolver::ExactSolver(Index n, Index k, layer::Net net, const layer::SizingSettings& sizing)
+    : n_(n), net_(net), sizing_(sizing) {
+  for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->reserve(static_cast<std::size_t>(k));
+  if (k < n)
+    for (std::vector<double>* X : {&Sigma_, &L_}) X->reserve(static_cast<std::size_t>(k * k));
+}
+
+void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
+                      Vec scratch, Portfolio& out) {
+  const std::size_t count = K.size();
+  for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->resize(count);
+  out.support.clear();
+  out.outcome.status = Status::no_signal;
+  out.value = out.sharpe = 0.0;
+  for (std::size_t s = 0; s < count; ++s) mu_[s] = mu[static_cast<std::size_t>(K[s])];
+  const int exponent = exponent_of(mu_);
+  if (exponent == kSilent) return;
+  for (double& mu_s : mu_) mu_s = std::ldexp(mu_s, -exponent);
+
+  const bool full = static_cast<Index>(count) == n_;
+  const Direction direction = full ? solve_full(risk, sample, scratch)
+                                   : solve_support(risk, sample, K, scratch, out.outcome);
+  if (direction.exists) {
+    layer::sizing_forward(sizing_, y_, direction.t, w_);
+    const double mean = dot(mu_, w_);
+    const double risk_squared = variance(risk, sample, scratch);
+    out.sharpe = std::ldexp(mean / std::sqrt(risk_squared), exponent);
+    out.value = std::ldexp(direction.C, 2 * exponent);
+    out.outcome.status = direction.neutral ? Status::neutral_face : Status::ok;
+    out.support.assign(K.begin(), K.end());
+    for (std::size_t s = 0; s < count; ++s) out.weights[static_cast<std::size_t>(K[s])] = w_[s];
+    if (std::isfinite(mean) && risk_squared > 0.0 && std::isfinite(risk_squared)) return;
+  } else if (!std::isnan(direction.C)) {
+    return;
+  }
+  // Sigma_KK cannot be factored, or the weights leave the range of doubles.
+  out.outcome.status = Status::invalid_input;
+  out.support.clear();
+  std::fill(out.weights.begin(), out.weights.end(), kNaN);
+  out.value = out.sharpe = kNaN;
+}
+
+// m = mu on B > 0 (or net any), else mu - (B/A) 1: the shift comes before the solve, because
+// C - B^2/A would cancel.
+void ExactSolver::choose_face(double A, double B, Direction& direction) {
+  direction.neutral = net_ == layer::Net::positive && !(B > 0.0);
+  const double shift = direction.neutral ? B / A : 0.0;
+  for (std::size_t s = 0; s < mu_.size(); ++s) m_[s] = mu_[s] - shift;
+}
+
+// y_ holds Sigma^-1 m; scale it to unit risk, unless nothing but rounding is left of the signal.
+void ExactSolver::finish(double A, double B, double C, Direction& direction) {
+  direction.C = C;
+  const double lost = direction.neutral ? B * B / A : 0.0;
+  const double rounding = 64.0 * static_cast<double>(mu_.size()) * kEps;
+  direction.exists = C > rounding * rounding * (C + lost);
+  if (!direction.exists) return;
+  const double scale = 1.0 / std::sqrt(C);
+  for (double& y : y_) y *= scale;
+  direction.t = direction.neutral ? 0.0 : B * scale;
+}
+
+ExactSolver::Direction ExactSolver::solve_full(const risk::Risk& risk, Index sample, Vec scratch) {
+  Direction direction;
+  const double A = risk.ones_norm2(sample);
+  const double B = dot(risk.ones_solution(sample), mu_);
+  choose_face(A, B, direction);
+  const double C = risk.solve(sample, m_, y_, scratch);
+  finish(A, B, C, direction);
+  return direction;
+}
+
+ExactSolver::Direction ExactSolver::solve_support(const risk::Risk& risk, Index sample,
+                                                  std::span<const Index> K, Vec scratch,
+                                                  Outcome& outcome) {
+  Direction direction;
+  const auto k = static_cast<Index>(K.size());
+  for (std::vector<double>* X : {&Sigma_, &L_}) X->resize(K.size() * K.size());
+  const Mat Sigma{Sigma_.data(), k, k};
+  risk.submatrix(sample, K, Sigma, scratch);
+  const double jitter = risk::cholesky_with_jitter(Sigma, L_.data());
+  if (std::isnan(jitter)) {
+    direction.C = kNaN;
+    return direction;
+  }
+  outcome.jitter = std::max(outcome.jitter, jitter);
+
+  std::fill(b_.begin(), b_.end(), 1.0);
+  substitute(L_, k, false, b_.data());
+  const double A = dot(b_, b_);
+  substitute(L_, k, true, b_.data());
+  const double B = dot(b_, mu_);
+  choose_face(A, B, direction);
+  std::copy(m_.begin(), m_.end(), y_.begin());
+  substitute(L_, k, false, y_.data());
+  const double C = dot(y_, y_);
+  substitute(L_, k, true, y_.data());
+  finish(A, B, C, direction);
+  return direction;
+}
+
+// w^T Sigma w, without the jitter of the support's own factorisation.
+double ExactSolver::variance(const risk::Risk& risk, Index sample, Vec scratch) {
+  const std::size_t k = w_.size();
+  if (static_cast<Index>(k) == n_) {
+    risk.apply(sample, w_, m_, scratch);
+    return dot(w_, m_);
+  }
+  for (std::size_t i = 0; i < k; ++i) m_[i] = dot({Sigma_.data() + i * k, k}, w_);
+  return dot(w_, m_);
+}
+
+}  // namespace sharpen::select

@@ -1,0 +1,279 @@
+// Single exchanges while S(K) grows (DESIGN 2.7, `swap`).
+//
+// With H = Sigma_KK^-1, W = H Sigma_K,:, alpha = H m_K, eta = H 1 and gamma = alpha - t eta at the
+// best t of K, taking i out and j in gives
+//   C(t) = S - gamma_i^2/H_ii + (rm_j - t r1_j + W_ij gamma_i/H_ii)^2 / (rv_j + W_ij^2/H_ii),
+// an upper bound of the new S(K) that is screened for all pairs without a division; only pairs
+// that pass are valued exactly. An exchange is applied to W in the pass that screens for the
+// next one. Rank-one updates drift, so everything is rebuilt from a fresh factorisation every so
+// often, and before the search may stop.
+#include <cblas.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "risk/cholesky.hpp"
+#include "select/search.hpp"
+
+namespace sharpen::select {
+
+namespace {
+
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kBarred = 1e300;
+constexpr double kTie = 1e-13;
+constexpr double kGrowth = 1e-12;  // an exchange must lift S(K) by this share at least
+constexpr int kRefreshEvery = 40;
+
+std::size_t at_index(Index i) { return static_cast<std::size_t>(i); }
+
+double dot(const std::vector<double>& a, const std::vector<double>& b, Index count) {
+  double sum = 0.0;
+  for (std::size_t s = 0; s < at_index(count); ++s) sum += a[s] * b[s];
+  return sum;
+}
+
+}  // namespace
+
+bool Search::exchange() {
+  if (W_.rows < 2 || W_.rows >= n_) return true;
+  take_factor_from_forward();
+  double confirmed_value = value_;
+  int refresh_every = kRefreshEvery, since_refresh = 0;
+
+  for (Index exchanges = 0, most = 1000 + 100 * k_; exchanges <= most;) {
+    Candidate best;
+    const bool found = find_exchange(best);
+    if (!found && since_refresh == 0) return true;
+    if (found) {
+      prepare(best);
+      ++since_refresh;
+      ++exchanges;
+      if (since_refresh < refresh_every) continue;
+    }
+    // A fresh factorisation decides whether the exchanges since the last one were worth it.
+    const bool grew = refresh() && value_ > confirmed_value * (1.0 + kTie);
+    if (!grew) {
+      K_.assign(confirmed_.begin(), confirmed_.end());
+      if (refresh_every == 1 || !refresh()) return true;
+      refresh_every = 1;
+    }
+    confirmed_value = value_;
+    confirmed_.assign(K_.begin(), K_.end());
+    since_refresh = 0;
+  }
+  K_.assign(confirmed_.begin(), confirmed_.end());
+  return false;
+}
+
+// forward() leaves G = L^-1 Sigma_K,: and the residuals; L is G at the columns of K.
+void Search::take_factor_from_forward() {
+  const Index rows = W_.rows;
+  for (Index r = 0; r < rows; ++r)
+    for (Index s = 0; s <= r; ++s) L_[at_index(r * rows + s)] = W_(s, K_[at_index(r)]);
+  confirmed_.assign(K_.begin(), K_.end());
+  set_small_state();
+  kernels_.backward(W_, U_.data());
+}
+
+// Everything about K from scratch. False if Sigma_KK is not positive definite by the pivot rule.
+bool Search::refresh() {
+  const Index rows = W_.rows;
+  risk_->submatrix(sample_, K_, {L_.data(), rows, rows}, scratch_);
+  for (Index r = 0; r < rows; ++r) diagonal_[at_index(r)] = L_[at_index(r * rows + r)];
+  // LAPACK's lower triangle by columns is our upper one by rows.
+  std::copy(L_.begin(), L_.begin() + rows * rows, U_.begin());
+  if (!risk::cholesky_in_place(U_.data(), rows, {diagonal_.data(), at_index(rows)})) return false;
+  for (Index r = 0; r < rows; ++r)
+    for (Index s = 0; s <= r; ++s) L_[at_index(r * rows + s)] = U_[at_index(s * rows + r)];
+  set_small_state();
+  load_support();
+  kernels_.forward(W_, L_.data(), z_.data(), u_.data(), residuals_);
+  kernels_.backward(W_, U_.data());
+  return true;
+}
+
+// W = Sigma_K,: and the residuals of an empty support.
+void Search::load_support() {
+  const ConstVec D = risk_->diagonal(sample_);
+  std::copy(signal_->m.begin(), signal_->m.end(), residuals_.rm);
+  std::copy(D.begin(), D.end(), residuals_.rv);
+  std::fill(residuals_.r1, residuals_.r1 + n_, 1.0);
+  std::fill(bar_, bar_ + n_, 0.0);
+  for (Index s = 0; s < W_.rows; ++s) {
+    const Index i = K_[at_index(s)];
+    bar_[i] = kBarred;
+    read_column(i);
+    for (Index b = 0; b < blocks_; ++b)
+      std::copy(column_ + b * kWidth, column_ + (b + 1) * kWidth, W_.block(b) + s * kWidth);
+  }
+  has_pending_ = false;
+}
+
+// From L (row-major lower): U = L^T, H, z = L^-1 m_K, u = L^-1 1, alpha, eta and the scalars.
+void Search::set_small_state() {
+  const Index rows = W_.rows;
+  const auto size = static_cast<int>(rows);
+  for (Index s = 0; s < rows; ++s) {
+    for (Index r = 0; r < s; ++r) U_[at_index(s * rows + r)] = 0.0;
+    for (Index r = s; r < rows; ++r) U_[at_index(s * rows + r)] = L_[at_index(r * rows + s)];
+    z_[at_index(s)] = signal_->m[at_index(K_[at_index(s)])];
+    u_[at_index(s)] = 1.0;
+  }
+  std::copy(U_.begin(), U_.begin() + rows * rows, H_.begin());
+  LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', size, H_.data(), size);
+  for (Index s = 0; s < rows; ++s)
+    for (Index r = 0; r < s; ++r) H_[at_index(s * rows + r)] = H_[at_index(r * rows + s)];
+  for (std::vector<double>* x : {&z_, &u_})
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, size, U_.data(), size,
+                x->data(), 1);
+  alpha_ = z_;
+  eta_ = u_;
+  for (std::vector<double>* x : {&alpha_, &eta_})
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, size, U_.data(), size,
+                x->data(), 1);
+  A_ = dot(u_, u_, rows);
+  Bm_ = dot(z_, u_, rows);
+  const double t_face = Bm_ / A_;
+  const bool on_face = !signal_->any_net && t_face <= signal_->t_max;
+  t_ = on_face ? t_face : signal_->t_max;
+  value_ = 0.0;
+  for (std::size_t s = 0; s < at_index(rows); ++s) {
+    const double zt = z_[s] - t_ * u_[s];
+    value_ += zt * zt;
+  }
+  Bt_ = on_face ? 0.0 : Bm_ - t_ * A_;
+  has_pending_ = false;
+}
+
+// What remains of K without each of its assets.
+void Search::set_removals() {
+  const double room = signal_->t_max - t_;
+  for (std::size_t s = 0; s < at_index(W_.rows); ++s) {
+    const double h = 1.0 / H_[s * at_index(W_.rows) + s];
+    const double gamma = alpha_[s] - t_ * eta_[s];
+    h_[s] = h;
+    g_[s] = gamma * h;
+    gm_[s] = alpha_[s] * h;
+    g1_[s] = eta_[s] * h;
+    kept_[s] = value_ - gamma * gamma * h;
+    const double A = std::max(0.0, A_ - eta_[s] * eta_[s] * h);
+    const double Bt = Bt_ - gamma * eta_[s] * h;
+    SupportValue& rest = without_[s];
+    rest.A = A;
+    rest.B = Bt - room * A;
+    rest.C = std::max(0.0, kept_[s] - 2.0 * room * Bt + room * room * A);
+    rest.face = A > 0.0 ? std::max(0.0, kept_[s] - Bt * Bt / A) : 0.0;
+    rest.t = A > 0.0 ? t_ + Bt / A : t_;
+  }
+}
+
+// p^2 / d must exceed bound_s for the pair to be worth `value`.
+void Search::set_bounds(double value) {
+  for (std::size_t s = 0; s < at_index(W_.rows); ++s)
+    bound_[s] = std::max(value - kept_[s], std::numeric_limits<double>::min());
+}
+
+bool Search::find_exchange(Candidate& best) {
+  set_removals();
+  const double room = signal_->t_max - t_;
+  const double noise = std::pow(64.0 * static_cast<double>(n_) * kEps, 2);
+  best.value = value_ * (1.0 + kGrowth) + noise * (value_ + room * room * A_);
+  set_bounds(best.value);
+  const Screen screen{bar_, g_.data(), h_.data(), bound_.data(), t_};
+  const Exchange* pending = has_pending_ ? &pending_ : nullptr;
+  for (Index b = -1;;) {
+    b = kernels_.sweep(W_, residuals_, pending, screen, b + 1);
+    if (b == blocks_) break;
+    inspect(b, best);
+    set_bounds(best.value);
+  }
+  finish_pending();
+  return best.row >= 0;
+}
+
+// Values the pairs of one block that pass the screen.
+void Search::inspect(Index block, Candidate& best) const {
+  const auto [rm, r1, rv] = residuals_;
+  for (Index s = 0; s < W_.rows; ++s) {
+    const auto i = at_index(s);
+    const double* w = W_.block(block) + s * kWidth;
+    for (Index l = 0; l < kWidth; ++l) {
+      const Index j = block * kWidth + l;
+      const double p = rm[j] - t_ * r1[j] + w[l] * g_[i];
+      const double v = rv[j] + w[l] * w[l] * h_[i];
+      if (!(p * p > bound_[i] * (v + bar_[j]))) continue;
+      if (bar_[j] != 0.0 || !(v > dependent_[at_index(j)])) continue;
+      const double value =
+          without_[i].value_with(*signal_, rm[j] + w[l] * gm_[i], r1[j] + w[l] * g1_[i], v);
+      const double margin = kTie * best.value;
+      const bool lower =
+          best.row >= 0 && (j < best.j || (j == best.j && K_[i] < K_[at_index(best.row)]));
+      if (value > best.value + margin || (lower && value >= best.value - margin))
+        best = {value, s, j};
+    }
+  }
+}
+
+// Moves the small quantities to the new support and leaves W to the next sweep.
+void Search::prepare(const Candidate& chosen) {
+  const Index rows = W_.rows, row = chosen.row, j = chosen.j;
+  const auto i = at_index(row);
+  const double Wij = W_(row, j), h = h_[i];
+  Exchange& x = pending_;
+  x = {row,
+       column_,
+       cross_.data(),
+       drop_.data(),
+       load_.data(),
+       Wij * h,
+       h,
+       gm_[i],
+       g1_[i],
+       residuals_.rm[j] + Wij * gm_[i],
+       residuals_.r1[j] + Wij * g1_[i],
+       residuals_.rv[j] + Wij * Wij * h};
+  read_column(j);
+  for (std::size_t s = 0; s < at_index(rows); ++s) {
+    cross_[s] = column_[K_[s]];
+    drop_[s] = s == i ? 1.0 : H_[i * at_index(rows) + s] * h;
+    load_[s] = s == i ? -1.0 : W_(static_cast<Index>(s), j) - drop_[s] * Wij;
+  }
+  const double Hii = H_[i * at_index(rows) + i];
+  for (std::size_t r = 0; r < at_index(rows); ++r) {
+    double* Hr = H_.data() + r * at_index(rows);
+    const double dropped = drop_[r] * Hii, loaded = load_[r] / x.v;
+    for (std::size_t s = 0; s < at_index(rows); ++s)
+      Hr[s] = Hr[s] - dropped * drop_[s] + loaded * load_[s];
+  }
+  A_ = without_[i].A + x.o * x.o / x.v;
+  Bm_ += x.q * x.o / x.v - alpha_[i] * eta_[i] * h;
+  const double alpha_i = alpha_[i], eta_i = eta_[i];
+  for (std::size_t s = 0; s < at_index(rows); ++s) {
+    alpha_[s] -= drop_[s] * alpha_i + load_[s] * x.q / x.v;
+    eta_[s] -= drop_[s] * eta_i + load_[s] * x.o / x.v;
+  }
+  value_ = chosen.value;
+  const double t_face = Bm_ / A_;
+  const bool on_face = !signal_->any_net && t_face <= signal_->t_max;
+  t_ = on_face ? t_face : signal_->t_max;
+  Bt_ = on_face ? 0.0 : Bm_ - t_ * A_;
+
+  bar_[K_[i]] = 0.0;
+  bar_[j] = kBarred;
+  K_[i] = j;
+  entering_ = j;
+  has_pending_ = true;
+}
+
+// The column of the asset that entered is known exactly: a unit vector, nothing left over.
+void Search::finish_pending() {
+  if (!has_pending_) return;
+  for (Index s = 0; s < W_.rows; ++s) W_(s, entering_) = s == pending_.row ? 1.0 : 0.0;
+  residuals_.rm[entering_] = residuals_.r1[entering_] = residuals_.rv[entering_] = 0.0;
+  has_pending_ = false;
+}
+
+}  // namespace sharpen::select
