@@ -1,0 +1,190 @@
+// Times the exchange search with Sigma given: n = 500, k = 50 and n = 5,000, k = 100, one core.
+// Every result is checked first: S(K) against a plain solve on the support, and no single
+// exchange may lift it, by a plain recomputation of all pairs.
+#include <fmt/format.h>
+#include <lapacke.h>
+
+#include <Eigen/Dense>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "sharpen/base/threads.hpp"
+#include "sharpen/risk/risk.hpp"
+#include "sharpen/select/select.hpp"
+
+namespace {
+
+using namespace sharpen;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+constexpr Index kLookback = 250;
+
+// Returns of ten factors and noise of unequal size.
+RowMatrix simulated_returns(Index rows, Index n, std::mt19937_64& engine) {
+  std::normal_distribution<double> normal;
+  const auto draw = [&] { return normal(engine); };
+  const RowMatrix loadings = RowMatrix::NullaryExpr(10, n, draw);
+  const RowMatrix factors = RowMatrix::NullaryExpr(rows, 10, draw);
+  RowMatrix returns = 0.004 * factors * loadings;
+  for (Index j = 0; j < n; ++j) {
+    const double sd = 0.008 * (1.0 + static_cast<double>(j % 5) / 2.0);
+    for (Index t = 0; t < rows; ++t) returns(t, j) += sd * draw();
+  }
+  return returns;
+}
+
+struct Problem {
+  std::string name;
+  std::unique_ptr<risk::Risk> risk;
+  RowMatrix returns;  // what the low-rank form refers to
+};
+
+// A covariance of factors plus noise, dense.
+Problem factor_model(Index n, std::mt19937_64& engine) {
+  std::normal_distribution<double> normal;
+  const RowMatrix F = RowMatrix::NullaryExpr(n, 10, [&] { return 0.004 * normal(engine); });
+  RowMatrix Sigma = F * F.transpose();
+  for (Index j = 0; j < n; ++j)
+    Sigma(j, j) += std::pow(0.008 * (1.0 + static_cast<double>(j % 5) / 2.0), 2);
+  risk::RiskSettings settings;
+  settings.shrinkage = 0.0;
+  settings.parts = {.lower = true, .root = false};
+  return {"factor model, dense", risk::from_covariance({Sigma.data(), n, n}, settings), {}};
+}
+
+Problem sample_covariance(Index n, risk::Form form, std::mt19937_64& engine) {
+  Problem problem;
+  problem.name = form == risk::Form::dense ? "sample, dense" : "sample, low rank";
+  problem.returns = simulated_returns(kLookback, n, engine);
+  risk::RiskSettings settings;
+  settings.form = form;
+  settings.parts = {.lower = false, .root = false};
+  const std::array<Index, 1> ends{kLookback};
+  problem.risk = risk::from_windows({problem.returns.data(), kLookback, n}, kLookback, ends,
+                                    settings, Threads(1));
+  return problem;
+}
+
+// S(K), and the largest S over all single exchanges, from K's blocks of Sigma by plain algebra.
+struct Check {
+  double value = 0.0;
+  double best_neighbour = 0.0;
+};
+
+double value_of(double A, double B, double C) { return B > 0.0 ? C : C - B * B / A; }
+
+Check check(const risk::Risk& risk, const VectorXd& mu, const std::vector<Index>& K) {
+  const Index n = risk.n(), k = static_cast<Index>(K.size());
+  std::vector<double> scratch(static_cast<std::size_t>(risk.scratch_size()));
+  MatrixXd columns(n, k);
+  for (Index s = 0; s < k; ++s)
+    risk.column(0, K[static_cast<std::size_t>(s)],
+                {columns.col(s).data(), static_cast<std::size_t>(n)}, scratch);
+  const VectorXd D = Eigen::Map<const VectorXd>(risk.diagonal(0).data(), n);
+  const MatrixXd S = columns(K, Eigen::all);
+  Check result;
+  for (Index out = -1; out < k; ++out) {
+    // K without one asset (none at first), and every other asset added to it.
+    std::vector<Index> kept;
+    for (Index s = 0; s < k; ++s)
+      if (s != out) kept.push_back(s);
+    const Eigen::LLT<MatrixXd> llt(S(kept, kept));
+    const VectorXd ones = VectorXd::Ones(static_cast<Index>(kept.size()));
+    const VectorXd m = mu(K)(kept);
+    const VectorXd a = llt.solve(m), b = llt.solve(ones);
+    if (out < 0) {
+      result.value = value_of(b.sum(), a.sum(), a.dot(m));
+      continue;
+    }
+    const MatrixXd cross = columns(Eigen::all, kept);
+    const VectorXd rm = mu - cross * a;
+    const VectorXd r1 = VectorXd::Ones(n) - cross * b;
+    const VectorXd rv =
+        D - llt.matrixL().solve(cross.transpose()).colwise().squaredNorm().transpose();
+    for (Index j = 0; j < n; ++j) {
+      if (std::find(K.begin(), K.end(), j) != K.end()) continue;
+      result.best_neighbour =
+          std::max(result.best_neighbour,
+                   value_of(b.sum() + r1[j] * r1[j] / rv[j], a.sum() + rm[j] * r1[j] / rv[j],
+                            a.dot(m) + rm[j] * rm[j] / rv[j]));
+    }
+  }
+  return result;
+}
+
+double median_ms(select::Selector& selector, const risk::Risk& risk, const VectorXd& mu, int runs) {
+  std::vector<double> times;
+  select::Portfolio out;
+  for (int i = 0; i < runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    selector.run(risk, 0, {mu.data(), static_cast<std::size_t>(mu.size())}, out);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    times.push_back(took.count());
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+// Prints a line per problem and returns the slowest median; NaN if a result is wrong.
+double slowest(Index n, Index k, int runs, std::mt19937_64& engine) {
+  std::vector<Problem> problems;
+  problems.push_back(factor_model(n, engine));
+  problems.push_back(sample_covariance(n, risk::Form::dense, engine));
+  problems.push_back(sample_covariance(n, risk::Form::low_rank, engine));
+  std::normal_distribution<double> normal;
+  double worst = 0.0;
+  for (const Problem& problem : problems) {
+    const risk::Risk& risk = *problem.risk;
+    VectorXd mu = VectorXd::NullaryExpr(n, [&] { return 0.001 * normal(engine); });
+    double B = 0.0;
+    for (Index j = 0; j < n; ++j) B += risk.ones_solution(0)[static_cast<std::size_t>(j)] * mu[j];
+    if (B < 0.0) mu = -mu;
+    for (const bool face : {false, true}) {
+      if (face) mu = -mu;
+      select::SelectSettings settings;
+      settings.k = k;
+      settings.optimizer = select::Optimizer::greedy;
+      select::Selector greedy(settings, risk);
+      settings.optimizer = select::Optimizer::swap;
+      select::Selector swap(settings, risk);
+      select::Portfolio out;
+      swap.run(risk, 0, {mu.data(), static_cast<std::size_t>(n)}, out);
+      const Check checked = check(risk, mu, out.support);
+      const bool right = out.outcome.solved() && static_cast<Index>(out.support.size()) == k &&
+                         std::abs(out.value - checked.value) <= 1e-9 * checked.value &&
+                         checked.best_neighbour <= checked.value * (1 + 1e-9);
+      const double greedy_ms = median_ms(greedy, risk, mu, runs);
+      const double swap_ms = median_ms(swap, risk, mu, runs);
+      fmt::print("swap n={} k={} {:<20} {:<7} greedy {:8.2f} ms, swap {:8.2f} ms{}\n", n, k,
+                 problem.name, face ? "B <= 0" : "B > 0", greedy_ms, swap_ms,
+                 right ? "" : "  WRONG RESULT");
+      worst = right ? std::max(worst, swap_ms) : std::nan("");
+      if (!right) return worst;
+    }
+  }
+  return worst;
+}
+
+bool report(const char* name, double value, double bound) {
+  const bool ok = value <= bound;
+  fmt::print("bench: {} {:.3g} <={:g} {}\n", name, value, bound, ok ? "ok" : "short");
+  return ok;
+}
+
+}  // namespace
+
+int main() {
+  std::mt19937_64 engine(2024);
+  const double small = slowest(500, 50, 21, engine);
+  const double large = slowest(5000, 100, 5, engine);
+  report("swap_n500_k50_ms", small, 5.0);
+  report("swap_n5000_k100_ms", large, 250.0);
+  return std::isnan(small) || std::isnan(large) ? 1 : 0;
+}
