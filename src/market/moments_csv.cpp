@@ -23,9 +23,8 @@ using Columns = std::unordered_map<std::string, Index>;
 [[noreturn]] void fail_count(const CsvCursor& cursor, Index found, Index expected,
                              std::string_view what) {
   fail({cursor.name(), cursor.line(), std::min(found, expected + 1)},
-       fmt::format("line {} has {} fields where {} are expected ({}); give every row one field per "
-                   "column",
-                   cursor.line(), found, expected, what));
+       fmt::format("line {} has {} where {} are expected ({}); give every row one field per column",
+                   cursor.line(), counted(found, "field"), expected, what));
 }
 
 // The number at the cursor; describe() says what it is, and is only asked when it is wrong.
@@ -181,13 +180,13 @@ void check_same_tickers(const Means& means, std::string_view mean_name,
       fail({mean_name, means.line_of.at(ticker), 1},
            fmt::format("the ticker {} has a mean, at line {}, but no covariance in {}; name the "
                        "same tickers in both files",
-                       shown(ticker), means.line_of.at(ticker), printable(table.name)));
+                       shown(ticker), means.line_of.at(ticker), shown_file(table.name)));
   for (const std::string& ticker : table.tickers)
     if (!means.line_of.contains(ticker))
       fail({table.name, 1, table.column_of.at(ticker) + 2},
            fmt::format("the ticker {} has a covariance, at line 1, column {}, but no mean in {}; "
                        "name the same tickers in both files",
-                       shown(ticker), table.column_of.at(ticker) + 2, printable(mean_name)));
+                       shown(ticker), table.column_of.at(ticker) + 2, shown_file(mean_name)));
 }
 
 // The table seen in the order of the means.

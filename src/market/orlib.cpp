@@ -43,7 +43,7 @@ class Lines {
   void next(Index count, std::string_view what) {
     ++line_;
     if (finished())
-      fail({name_, line_ - 1}, fmt::format("the file ends after line {}, where {} is expected; "
+      fail({name_, line_ - 1}, fmt::format("the file ends after line {}, where {} should follow; "
                                            "give the whole OR-Library file",
                                            line_ - 1, what));
     const auto cut = rest_.find('\n');
@@ -58,9 +58,10 @@ class Lines {
       text = trimmed(text.substr(length));
     }
     if (found != count)
-      fail(place(), fmt::format("line {} has {} fields where {} ({}) are expected; is this an "
-                                "OR-Library portfolio file?",
-                                line_, found, count, what));
+      fail(place(),
+           fmt::format("line {} has {} where {} {} expected ({}); is this an OR-Library "
+                       "portfolio file?",
+                       line_, counted(found, "field"), count, count == 1 ? "is" : "are", what));
   }
 
   // describe() says what the number is, and is only asked when it is wrong.
@@ -132,9 +133,9 @@ void OrlibParser::parse_count() {
   // A pair takes more than a byte: an absurd n is refused before memory is set aside for it.
   const auto pairs = static_cast<std::size_t>(n_ * (n_ + 1) / 2);
   if (pairs > lines_.bytes_left())
-    fail(lines_.place(1), fmt::format("{} assets need {} lines of correlations and the file is too "
-                                      "short for them, at line 1; correct the number of assets",
-                                      n_, pairs));
+    fail(lines_.place(1), fmt::format("the file is too short for {} and {} of correlations, at "
+                                      "line 1; correct the number of assets",
+                                      counted(n_, "asset"), counted(n_ * (n_ + 1) / 2, "line")));
   const auto n = static_cast<std::size_t>(n_);
   moments_.covariance.assign(n * n, std::numeric_limits<double>::quiet_NaN());
 }
@@ -184,9 +185,10 @@ void OrlibParser::check_all_pairs() const {
     for (Index j = i; j < n_; ++j)
       if (std::isnan(moments_.covariance[static_cast<std::size_t>(i * n_ + j)]))
         fail(lines_.place(), fmt::format("the pair {} {} is missing, at the end of the file after "
-                                         "line {}; {} assets need all {} pairs, the diagonal "
+                                         "line {}; give all {} of {}, the diagonal "
                                          "included",
-                                         i + 1, j + 1, lines_.line(), n_, n_ * (n_ + 1) / 2));
+                                         i + 1, j + 1, lines_.line(),
+                                         counted(n_ * (n_ + 1) / 2, "pair"), counted(n_, "asset")));
 }
 
 }  // namespace

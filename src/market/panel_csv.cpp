@@ -196,9 +196,8 @@ void PanelParser::fail_cell(std::size_t j, const std::string& what, std::string_
 void PanelParser::fail_ragged(Index found) const {
   const bool decimal_commas = found == 2 * panel_.n() + 1;
   fail({cursor_.name(), cursor_.line(), std::min(found, width() + 1)},
-       fmt::format("line {} has {} fields where {} are expected (the date and {} tickers, as in "
-                   "the header); {}",
-                   cursor_.line(), found, width(), panel_.n(),
+       fmt::format("line {} has {} where {} are expected (the date and {}, as in the header); {}",
+                   cursor_.line(), counted(found, "field"), width(), counted(panel_.n(), "ticker"),
                    decimal_commas ? "if the numbers have decimal commas, write decimal points"
                                   : "give every row one field per column"));
 }

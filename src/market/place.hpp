@@ -3,7 +3,6 @@
 // and are valid, printable UTF-8 whatever the file holds.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -25,14 +24,15 @@ std::string spelled(const Place& place);
 // Throws InputError("FILE:LINE:COLUMN: message").
 [[noreturn]] void fail(const Place& place, const std::string& message);
 
-// Control characters and bytes that are not UTF-8 escaped (\n, \x1b).
-std::string printable(std::string_view text);
-// The same, shortened to about 40 characters; shown() puts it in double quotes.
+// "1 field", "3 fields".
+std::string counted(Index count, std::string_view noun);
+
+// Text from a file, printable and at most 40 characters long; shown() puts it in double quotes.
 std::string shortened(std::string_view text);
 std::string shown(std::string_view text);
+// A file name, printable and whole.
+std::string shown_file(std::string_view file);
 
-// Length of the well-formed UTF-8 sequence that starts the text (not empty); 0 if there is none.
-std::size_t utf8_sequence(std::string_view text);
 // Whether the text is well-formed UTF-8 without control characters.
 bool is_plain_text(std::string_view text);
 
