@@ -83,6 +83,10 @@ std::string_view CsvCursor::quoted_field() {
   std::string_view text(content, p);
   at_ = p + 1;
   while (at_ != end_ && is_blank(*at_)) ++at_;
+  if (at_ != end_ && *at_ == ';')
+    fail(place(), fmt::format("the fields are separated by semicolons, at line {}; save the file "
+                              "with commas between fields and points in numbers",
+                              line_));
   if (at_ != end_ && *at_ != ',' && *at_ != '\n' && *at_ != '\r')
     fail(place(), fmt::format("text after the closing quotation mark of {}, at {}; put a comma or "
                               "a line end there",

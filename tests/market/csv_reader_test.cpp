@@ -113,6 +113,8 @@ TEST(CsvReader, NamesOtherSeparators) {
   EXPECT_EQ(error_in("date;A;B\n2024-01-02;1,5;2,5\n"),
             "p.csv:1:1: the fields are separated by semicolons, at line 1; save the file with "
             "commas between fields and points in numbers");
+  EXPECT_THAT(error_in("\"date\";\"A\"\n"),
+              StartsWith("p.csv:1:1: the fields are separated by semicolons, at line 1; "));
   EXPECT_THAT(error_in("date\tA\tB\n"),
               StartsWith("p.csv:1:1: the fields are separated by tabs, at line 1; "));
 }
