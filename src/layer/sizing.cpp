@@ -4,30 +4,19 @@
 
 #include <cmath>
 
+#include "base/vec.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::layer {
 
 namespace {
 
-double gross_of(ConstVec y) {
-  double sum = 0.0;
-  for (const double yi : y) sum += std::abs(yi);
-  return sum;
-}
-
-double dot(ConstVec x, ConstVec y) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
-  return sum;
-}
-
 // w = factor y.
 double factor(const SizingSettings& settings, ConstVec y, double t) {
   switch (settings.kind) {
     case Sizing::budget: return 1.0 / (t + settings.offset);
     case Sizing::volatility: return settings.target_volatility;
-    case Sizing::gross: return 1.0 / gross_of(y);
+    case Sizing::gross: return 1.0 / abs_sum(y);
   }
   return 0.0;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vec.hpp"
 #include "risk/kernels.hpp"
 
 namespace sharpen::risk {
@@ -14,40 +15,34 @@ namespace {
 
 constexpr Index kGather = 8;    // rows of U copied at a time by the triangular recursions
 constexpr Index kColumns = 256;  // columns scaled at a time by restrict_to
+constexpr double kRefineBelow = 1e-2;  // shrinkage under which one solve is not accurate enough
 
 double dot(const double* x, const double* y, Index n) {
-  return cblas_ddot(static_cast<int>(n), x, 1, y, 1);
+  const auto size = static_cast<std::size_t>(n);
+  return sharpen::dot(ConstVec{x, size}, ConstVec{y, size});
 }
 
 void axpy(double a, const double* x, double* y, Index n) {
   cblas_daxpy(static_cast<int>(n), a, x, 1, y, 1);
 }
 
-double sum_of(const double* x, Index n) {
-  double s = 0.0;
-  for (Index i = 0; i < n; ++i) s += x[i];
-  return s;
-}
-
 }  // namespace
 
 Index LowRankRisk::scratch_size() const {
-  return n() + 2 * Tp_ + std::max(2 * kGather * T_, kColumns * T_);
+  return n() + 2 * Tp_ + std::max({n(), 2 * kGather * T_, kColumns * T_});
 }
 
 // q_t = c (R_t - mean) m.
 void LowRankRisk::project(Index s, ConstVec m, double* q) const {
   kernels_.rows_dot(window(s), T_, n(), returns_.stride, m.data(), q);
-  double shift = 0.0;
-  const double* mu = mean(s);
-  for (std::size_t j = 0; j < size(); ++j) shift += mu[j] * m[j];
+  const double shift = sharpen::dot(ConstVec{mean(s), size()}, m);
   for (Index t = 0; t < T_; ++t) q[t] = c_ * (q[t] - shift);
 }
 
 // out_j = c sum_t (R_tj - mean_j) v_t.
 void LowRankRisk::expand(Index s, const double* v, Vec out) const {
   kernels_.rows_combine(window(s), T_, n(), returns_.stride, v, out.data());
-  const double total = sum_of(v, T_);
+  const double total = sum(ConstVec{v, static_cast<std::size_t>(T_)});
   const double* mu = mean(s);
   for (std::size_t j = 0; j < size(); ++j) out[j] = c_ * (out[j] - mu[j] * total);
 }
@@ -60,20 +55,32 @@ void LowRankRisk::gather(Index s, Index first, Index count, double* u) const {
   }
 }
 
-double LowRankRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
-  double* q = scratch.data();
-  double* v = q + Tp_;
+// out = (m - U v) / delta with v = M^-1 q, q = U^T m; q and v hold Tp doubles.
+void LowRankRisk::woodbury(Index s, ConstVec m, Vec out, double* q, double* v) const {
   project(s, m, q);
   std::fill(q + T_, q + Tp_, 0.0);
   kernels_.sym_mul(inverse(s), Tp_, q, v);
   expand(s, v, out);
   const double delta = fact(s).delta;
-  double norm2 = 0.0;
-  for (std::size_t j = 0; j < size(); ++j) {
-    out[j] = (m[j] - out[j]) / delta;
-    norm2 += out[j] * out[j];
+  for (std::size_t j = 0; j < size(); ++j) out[j] = (m[j] - out[j]) / delta;
+}
+
+double LowRankRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
+  Vec r = scratch.first(size());
+  double* q = scratch.data() + n();
+  double* v = q + Tp_;
+  woodbury(s, m, out, q, v);
+  if (shrinkage_ < kRefineBelow) {
+    // m - U v cancels where delta is small beside U U^T: one step of iterative refinement.
+    Vec correction = scratch.subspan(size() + 2 * static_cast<std::size_t>(Tp_), size());
+    project(s, out, q);
+    expand(s, q, r);
+    for (std::size_t j = 0; j < size(); ++j) r[j] = m[j] - fact(s).delta * out[j] - r[j];
+    woodbury(s, r, correction, q, v);
+    for (std::size_t j = 0; j < size(); ++j) out[j] += correction[j];
+    project(s, out, v);
   }
-  return delta * norm2 + dot(v, v, T_);
+  return fact(s).delta * sharpen::dot(out, out) + dot(v, v, T_);
 }
 
 void LowRankRisk::root_solve(Index s, ConstVec m, Vec out, Vec scratch) const {

@@ -83,6 +83,7 @@ class LowRankRisk final : public Risk {
   // q (T) = U^T m and out (n) = U v.
   void project(Index s, ConstVec m, double* q) const;
   void expand(Index s, const double* v, Vec out) const;
+  void woodbury(Index s, ConstVec m, Vec out, double* q, double* v) const;
   // u (count, T) = rows first..first+count-1 of U.
   void gather(Index s, Index first, Index count, double* u) const;
 

@@ -1,0 +1,186 @@
+#include "sharpen/layer/reoptimize.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/vec.hpp"
+
+namespace sharpen::layer {
+
+namespace {
+
+// Cuts a piece of memory into vectors of n, front to back.
+class Cutter {
+ public:
+  Cutter(Vec memory, Index n) : rest_(memory), n_(static_cast<std::size_t>(n)) {}
+  Vec next() {
+    const Vec piece = rest_.first(n_);
+    rest_ = rest_.subspan(n_);
+    return piece;
+  }
+  Vec rest() const { return rest_; }
+
+ private:
+  Vec rest_;
+  std::size_t n_;
+};
+
+class Masked final : public Reoptimizer {
+ public:
+  Masked(const risk::Risk& risk, Net net) : risk_(risk), net_(net) {}
+
+  Index kept_size() const override { return 0; }
+  Index scratch_size() const override { return 2 * risk_.n() + risk_.scratch_size(); }
+
+  Status forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y, double& t, Vec,
+                 Vec scratch) const override {
+    Cutter cut(scratch, risk_.n());
+    const Vec masked = cut.next(), m = cut.next();
+    for (std::size_t i = 0; i < mu.size(); ++i) masked[i] = p[i] * mu[i];
+    return tangent_forward(risk_, s, masked, net_, cache.tangent, y, t, m, cut.rest());
+  }
+
+  void vjp(Index s, ConstVec mu, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
+           double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec, Vec scratch) const override {
+    Cutter cut(scratch, risk_.n());
+    const Vec dL_dmasked = cut.next(), g = cut.next();
+    tangent_vjp(risk_, s, cache.tangent, y, dL_dy, dL_dt, dL_dmasked, g, cut.rest());
+    for (std::size_t i = 0; i < mu.size(); ++i) {
+      dL_dmu[i] = p[i] * dL_dmasked[i];
+      dL_dp[i] = mu[i] * dL_dmasked[i];
+    }
+  }
+
+ private:
+  const risk::Risk& risk_;
+  Net net_;
+};
+
+class Restricted final : public Reoptimizer {
+ public:
+  Restricted(const risk::Risk& risk, Net net) : risk_(risk), net_(net) {}
+
+  // F^-1 p, m, u, Sigma y, then the factor of F(p).
+  Index kept_size() const override { return 4 * risk_.n() + risk_.restriction_size(); }
+  Index scratch_size() const override { return 3 * risk_.n() + risk_.scratch_size(); }
+
+  Status forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y, double& t, Vec kept,
+                 Vec scratch) const override;
+  void vjp(Index s, ConstVec mu, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
+           double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept, Vec scratch) const override;
+
+ private:
+  const risk::Risk& risk_;
+  Net net_;
+};
+
+// On the face 1^T P u = 0. Where p is nearly hard on one name, the projected m there is the tiny
+// difference of two large numbers, and its rounding would drown everything else in u. The sum
+// of P u shows what was lost: subtracting it along F^-1 p gives back the digits. Returns what
+// has to be subtracted from m (or h) to match.
+double project_again(ConstVec p, ConstVec ones, double A, Vec u) {
+  const double shift = dot(p, ConstVec(u)) / A;
+  for (std::size_t i = 0; i < u.size(); ++i) u[i] -= shift * ones[i];
+  return shift;
+}
+
+Status fail(Status status, Vec y, double& t) {
+  t = status == Status::no_signal ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  std::fill(y.begin(), y.end(), t);
+  return status;
+}
+
+Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y, double& t,
+                           Vec kept, Vec scratch) const {
+  const std::size_t n = mu.size();
+  TangentCache& c = cache.tangent;
+  c = {};
+  c.scale = signal_scale(mu);
+  if (risk_.status(s) != Status::ok || std::isnan(c.scale))
+    return fail(Status::invalid_input, y, t);
+  if (c.scale == 0.0) return fail(Status::no_signal, y, t);
+
+  Cutter keep(kept, risk_.n());
+  const Vec ones = keep.next(), m = keep.next(), u = keep.next(), Sigma_y = keep.next();
+  const Vec factor = keep.rest();
+  Cutter cut(scratch, risk_.n());
+  const Vec Pm = cut.next(), b = cut.next();
+  if (!risk_.restrict_to(s, p, factor, cut.rest())) return fail(Status::not_converged, y, t);
+
+  risk_.restricted_solve(s, p, factor, p, ones, cut.rest());  // P 1 = p
+  for (std::size_t i = 0; i < n; ++i) b[i] = p[i] * ones[i];
+  c.face = face_forward(b, sum(ConstVec(b)), mu, c.scale, net_, m);
+  for (std::size_t i = 0; i < n; ++i) Pm[i] = p[i] * m[i];
+  risk_.restricted_solve(s, p, factor, Pm, u, cut.rest());
+  if (c.face.neutral) {
+    const double shift = project_again(p, ones, c.face.A, u);
+    for (std::size_t i = 0; i < n; ++i) {
+      m[i] -= shift;
+      Pm[i] = p[i] * m[i];
+    }
+  }
+  if (!has_direction(c.face, dot(ConstVec(Pm), ConstVec(u)), risk_.n()))
+    return fail(Status::no_signal, y, t);
+
+  for (std::size_t i = 0; i < n; ++i) y[i] = p[i] * u[i];
+  risk_.apply(s, y, Sigma_y, cut.rest());
+  const double N = dot(ConstVec(y), ConstVec(Sigma_y));
+  if (!(N > 0.0)) return fail(Status::no_signal, y, t);
+  c.root_C = std::sqrt(N);
+  const double inverse = 1.0 / c.root_C;
+  for (std::size_t i = 0; i < n; ++i) {
+    y[i] *= inverse;
+    Sigma_y[i] *= inverse;
+  }
+  t = c.face.neutral ? 0.0 : c.face.B * inverse;
+  return c.face.neutral ? Status::neutral_face : Status::ok;
+}
+
+void Restricted::vjp(Index s, ConstVec, ConstVec p, const Cache& cache, ConstVec y,
+                     ConstVec dL_dy, double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept,
+                     Vec scratch) const {
+  const std::size_t n = y.size();
+  const TangentCache& c = cache.tangent;
+  const ConstVec ones = kept.first(n), m = kept.subspan(n, n), u = kept.subspan(2 * n, n),
+                 Sigma_y = kept.subspan(3 * n, n), factor = kept.subspan(4 * n);
+  const ConstVec D = risk_.diagonal(s);
+  Cutter cut(scratch, risk_.n());
+  const Vec h = cut.next(), v = cut.next(), Sigma_Pv = cut.next();
+
+  const double shift = c.face.neutral ? 0.0 : dL_dt;
+  for (std::size_t i = 0; i < n; ++i) h[i] = dL_dy[i] + shift;
+  const double along = dot(ConstVec(h), y);
+  const double inverse = 1.0 / c.root_C;
+  for (std::size_t i = 0; i < n; ++i) h[i] = (h[i] - along * Sigma_y[i]) * inverse;
+  if (c.face.neutral) {
+    double level = 0.0;  // b^T h with b = P F^-1 p
+    for (std::size_t i = 0; i < n; ++i) level += p[i] * ones[i] * h[i];
+    for (double& x : h) x -= level / c.face.A;
+  }
+
+  for (std::size_t i = 0; i < n; ++i) dL_dmu[i] = p[i] * h[i];
+  risk_.restricted_solve(s, p, factor, dL_dmu, v, cut.rest());
+  if (c.face.neutral) {
+    const double shift_h = project_again(p, ones, c.face.A, v);
+    for (double& x : h) x -= shift_h;
+  }
+  for (std::size_t i = 0; i < n; ++i) dL_dmu[i] = p[i] * v[i];
+  risk_.apply(s, dL_dmu, Sigma_Pv, cut.rest());
+  for (std::size_t i = 0; i < n; ++i) {
+    const double Sigma_Pu = Sigma_y[i] * c.root_C;
+    dL_dp[i] = h[i] * u[i] + v[i] * m[i] - v[i] * Sigma_Pu - u[i] * Sigma_Pv[i] +
+               2.0 * p[i] * D[i] * v[i] * u[i];
+    dL_dmu[i] *= c.scale;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Reoptimizer> make_reoptimizer(Reoptimization kind, const risk::Risk& risk,
+                                              Net net) {
+  if (kind == Reoptimization::masked) return std::make_unique<Masked>(risk, net);
+  return std::make_unique<Restricted>(risk, net);
+}
+
+}  // namespace sharpen::layer

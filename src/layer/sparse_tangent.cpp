@@ -1,0 +1,212 @@
+#include "sharpen/layer/sparse_tangent.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::layer {
+
+struct SparseTangent::Instance {
+  Index index = 0;
+  Index sample = 0;
+  Outcome outcome;
+  double t = 0.0;
+  ScoreCache score;
+  Reoptimizer::Cache reoptimized;
+};
+
+namespace {
+
+// What one instance keeps between forward and vjp, in order: mu, z, p, v, y, w (n each), then
+// the re-optimiser's own.
+constexpr Index kVectors = 6;
+
+struct Kept {
+  Vec mu, z, p, v, y, w, rest;
+
+  Kept(Vec memory, std::size_t n)
+      : mu(memory.first(n)),
+        z(memory.subspan(n, n)),
+        p(memory.subspan(2 * n, n)),
+        v(memory.subspan(3 * n, n)),
+        y(memory.subspan(4 * n, n)),
+        w(memory.subspan(5 * n, n)),
+        rest(memory.subspan(6 * n)) {}
+};
+
+void check_shape(const char* what, Index rows, Index cols, Index want_rows, Index want_cols) {
+  if (rows != want_rows || cols != want_cols)
+    throw InputError(
+        fmt::format("{} is {} x {}; it must be {} x {}", what, rows, cols, want_rows, want_cols));
+}
+
+}  // namespace
+
+void LayerSettings::validate(Index n) const {
+  TopKSettings{k, beta, topk}.validate(n);
+  sizing.validate();
+  ScoreSettings{score, raw_score, sizing.offset, net}.validate();
+  if (net == Net::any && sizing.kind == Sizing::budget)
+    throw InputError("net = any does not go with sizing = budget; use volatility or gross");
+}
+
+SparseTangent::SparseTangent(const LayerSettings& settings, const risk::Risk& risk)
+    : settings_(settings),
+      score_{settings.score, settings.raw_score, settings.sizing.offset, settings.net},
+      topk_{settings.k, settings.beta, settings.topk},
+      risk_(&risk) {
+  settings.validate(risk.n());
+  if (settings.score == Score::cholesky && !risk.parts().lower)
+    throw InputError("score = cholesky needs a risk model set up with parts.lower");
+  if (settings.score == Score::symmetric && !risk.parts().root)
+    throw InputError("score = symmetric needs a risk model set up with parts.root");
+  reoptimizer_ = make_reoptimizer(settings.reoptimization, risk, settings.net);
+}
+
+SparseTangent::~SparseTangent() = default;
+SparseTangent::SparseTangent(SparseTangent&&) noexcept = default;
+
+Index SparseTangent::kept_size() const { return kVectors * n() + reoptimizer_->kept_size(); }
+
+Index SparseTangent::scratch_size() const {
+  // Three vectors of the layer's own, one more for the score, and the larger of what follows.
+  return 4 * n() + std::max(risk_->scratch_size(), reoptimizer_->scratch_size());
+}
+
+void SparseTangent::forward(std::span<const Index> samples, ConstMat mu, LayerCache& cache, Mat w,
+                            std::span<Outcome> outcomes, const Threads& threads) const {
+  const auto batch = static_cast<Index>(samples.size());
+  check_shape("mu", mu.rows, mu.cols, batch, n());
+  check_shape("w", w.rows, w.cols, batch, n());
+  check_shape("outcomes", static_cast<Index>(outcomes.size()), 1, batch, 1);
+  if (batch > cache.max_batch_ || threads.count() > cache.max_threads_)
+    throw InputError(fmt::format(
+        "a batch of {} on {} threads does not fit a cache made for {} on {}", batch,
+        threads.count(), cache.max_batch_, cache.max_threads_));
+  for (const Index s : samples)
+    if (s < 0 || s >= risk_->samples())
+      throw InputError(
+          fmt::format("sample {} is outside [0, {}] of the risk model", s, risk_->samples() - 1));
+
+  cache.batch_ = batch;
+  threads.for_each(batch, [&](Index i, int slot) {
+    Instance& instance = cache.instances_[static_cast<std::size_t>(i)];
+    instance = {};
+    instance.index = i;
+    instance.sample = samples[static_cast<std::size_t>(i)];
+    forward_one(instance, cache, mu.row(i), w.row(i), cache.scratch(slot));
+    outcomes[static_cast<std::size_t>(i)] = instance.outcome;
+  });
+}
+
+void SparseTangent::forward_one(Instance& instance, LayerCache& cache, ConstVec mu, Vec w,
+                                Vec scratch) const {
+  const auto size = static_cast<std::size_t>(n());
+  const Index s = instance.sample;
+  const Kept kept(cache.kept(instance.index), size);
+  const Vec x = scratch.first(size), m = scratch.subspan(size, size);
+  const Vec rest = scratch.subspan(2 * size);
+  Outcome& outcome = instance.outcome;
+  std::copy(mu.begin(), mu.end(), kept.mu.begin());
+
+  outcome.status = score_forward(score_, *risk_, s, mu, instance.score, kept.z, x, m, rest);
+  if (outcome.status != Status::invalid_input) outcome.jitter = risk_->jitter(s);
+  if (outcome.solved()) {
+    outcome.neutral_first = outcome.status == Status::neutral_face;
+    const TopKResult topk = soft_topk_forward(topk_, x, kept.p, kept.v, rest);
+    outcome.status = reoptimizer_->forward(s, mu, kept.p, instance.reoptimized, kept.y, instance.t,
+                                           kept.rest, rest);
+    if (outcome.solved()) {
+      sizing_forward(settings_.sizing, kept.y, instance.t, kept.w);
+      std::copy(kept.w.begin(), kept.w.end(), w.begin());
+      // The paper's fixed number of halvings makes no promise that could be broken.
+      if (!topk.converged && settings_.topk == TopKSolver::newton)
+        outcome.status = Status::not_converged;
+      return;
+    }
+  }
+  // Cash for no_signal; what was not computed is NaN.
+  const double fill =
+      outcome.status == Status::no_signal ? 0.0 : std::numeric_limits<double>::quiet_NaN();
+  for (const Vec v : {kept.p, kept.y, w}) std::fill(v.begin(), v.end(), fill);
+  instance.t = fill;
+}
+
+void SparseTangent::vjp(LayerCache& cache, ConstMat dL_dw, Mat dL_dmu,
+                        const Threads& threads) const {
+  check_shape("dL_dw", dL_dw.rows, dL_dw.cols, cache.batch_, n());
+  check_shape("dL_dmu", dL_dmu.rows, dL_dmu.cols, cache.batch_, n());
+  if (threads.count() > cache.max_threads_)
+    throw InputError(fmt::format("{} threads do not fit a cache made for {}", threads.count(),
+                                 cache.max_threads_));
+  threads.for_each(cache.batch_, [&](Index i, int slot) {
+    vjp_one(cache.instances_[static_cast<std::size_t>(i)], cache, dL_dw.row(i), dL_dmu.row(i),
+            cache.scratch(slot));
+  });
+}
+
+void SparseTangent::vjp_one(const Instance& instance, LayerCache& cache, ConstVec dL_dw,
+                            Vec dL_dmu, Vec scratch) const {
+  const auto size = static_cast<std::size_t>(n());
+  const Index s = instance.sample;
+  const bool differentiable = instance.reoptimized.tangent.root_C > 0.0;
+  if (!differentiable) {
+    std::fill(dL_dmu.begin(), dL_dmu.end(), 0.0);
+    return;
+  }
+  const Kept kept(cache.kept(instance.index), size);
+  const Vec dL_dy = scratch.first(size), dL_dp = scratch.subspan(size, size),
+            through_score = scratch.subspan(2 * size, size), rest = scratch.subspan(3 * size);
+
+  double dL_dt = 0.0;
+  sizing_vjp(settings_.sizing, kept.y, instance.t, kept.w, dL_dw, dL_dy, dL_dt);
+  reoptimizer_->vjp(s, kept.mu, kept.p, instance.reoptimized, kept.y, dL_dy, dL_dt, dL_dmu, dL_dp,
+                    kept.rest, rest);
+  if (settings_.k == n()) return;  // p = 1 whatever the score
+
+  const Vec dL_dx = dL_dy;
+  soft_topk_vjp(kept.v, dL_dp, dL_dx);
+  score_vjp(score_, *risk_, s, instance.score, kept.z, dL_dx, through_score, rest.first(size),
+            rest.subspan(size));
+  for (std::size_t i = 0; i < size; ++i) dL_dmu[i] += through_score[i];
+}
+
+LayerCache::LayerCache(const SparseTangent& layer, Index max_batch, int max_threads)
+    : n_(layer.n()),
+      max_batch_(max_batch),
+      kept_size_(layer.kept_size()),
+      scratch_size_(layer.scratch_size()),
+      max_threads_(max_threads),
+      instances_(static_cast<std::size_t>(max_batch)),
+      kept_(static_cast<std::size_t>(max_batch * kept_size_)),
+      scratch_(static_cast<std::size_t>(max_threads * scratch_size_)) {}
+
+LayerCache::~LayerCache() = default;
+LayerCache::LayerCache(LayerCache&&) noexcept = default;
+
+Vec LayerCache::kept(Index i) {
+  return Vec(kept_).subspan(static_cast<std::size_t>(i * kept_size_),
+                            static_cast<std::size_t>(kept_size_));
+}
+
+Vec LayerCache::scratch(int slot) {
+  return Vec(scratch_).subspan(static_cast<std::size_t>(slot * scratch_size_),
+                               static_cast<std::size_t>(scratch_size_));
+}
+
+ConstVec LayerCache::mask(Index i) const {
+  return ConstVec(kept_).subspan(static_cast<std::size_t>(i * kept_size_ + 2 * n_),
+                                 static_cast<std::size_t>(n_));
+}
+
+ConstVec LayerCache::direction(Index i) const {
+  return ConstVec(kept_).subspan(static_cast<std::size_t>(i * kept_size_ + 4 * n_),
+                                 static_cast<std::size_t>(n_));
+}
+
+double LayerCache::net(Index i) const { return instances_[static_cast<std::size_t>(i)].t; }
+
+}  // namespace sharpen::layer
