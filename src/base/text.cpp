@@ -74,12 +74,12 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   constexpr std::size_t kLongestWord = 64;  // nothing we name is longer; keeps the work bounded
   if (word.empty() || word.size() > kLongestWord) return {};
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
+  // Of a word of one or two letters anything is a near miss: only its case may differ.
+  const std::size_t allowed = word.size() < 3 ? 0 : std::max<std::size_t>(1, word.size() / 3);
+  std::size_t best_distance = allowed + 1;
   for (const std::string_view candidate : candidates) {
     if (candidate.size() > kLongestWord) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    // Every letter replaced is no likeness.
-    if (distance >= std::max(word.size(), candidate.size()) && distance > 0) continue;
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -24,6 +24,7 @@ TEST(Nearest, GivesTheClosestNameOrNone) {
   EXPECT_EQ(nearest("sizign", names), "sizing");
   EXPECT_EQ(nearest("zebra", names), "");
   EXPECT_EQ(nearest("x", names), "");
+  EXPECT_EQ(nearest("K", names), "k");
   EXPECT_EQ(nearest("", names), "");
   EXPECT_EQ(nearest(std::string(100000, 's'), names), "");
   EXPECT_EQ(did_you_mean("sed", names), "; did you mean seed?");
