@@ -1,0 +1,39 @@
+// Why a portfolio holds what it holds: for each name its signal, score and risk, what the
+// Sharpe ratio loses without it, and the one name left out that would add most.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sharpen/select/select.hpp"
+
+namespace sharpen::select {
+
+struct Reason {
+  Index asset = 0;
+  double mu = 0.0;
+  // Of s = |L^-1 m| for oscar, |Sigma^(-1/2) m| otherwise, scaled so that s^T s = 1 over all n
+  // assets; m = mu, or mu - (B/A) 1 on the t = 0 face (DESIGN 2.4).
+  double score = 0.0;
+  Index score_rank = 0;                 // 1 is the largest score of all n; ties: lower column first
+  double risk_contribution = 0.0;       // w_i (Sigma w)_i / w^T Sigma w; they sum to 1
+  double sharpe_lost_if_removed = 0.0;  // after solving again on the other names
+};
+
+struct LeftOut {
+  Index asset = 0;
+  double sharpe_gain = 0.0;  // after solving again with this name as well: one name more
+};
+
+struct Explanation {
+  std::vector<Reason> reasons;           // as Portfolio::support; empty for cash
+  std::optional<LeftOut> best_left_out;  // none if no single name would add anything
+};
+
+// `portfolio` is what a Selector with these settings gave for (risk, sample, mu). The Risk needs
+// Parts::lower for oscar and Parts::root for every other optimizer. A portfolio of invalid input
+// has no explanation: the result is empty.
+Explanation explain(const SelectSettings& settings, const risk::Risk& risk, Index sample,
+                    ConstVec mu, const Portfolio& portfolio);
+
+}  // namespace sharpen::select
