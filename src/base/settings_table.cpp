@@ -51,7 +51,7 @@ std::vector<Setting> rows() {
        .commands = solve},
       {.name = "demo",
        .kind = Kind::flag,
-       .text = "solve a built-in example of simulated returns",
+       .text = "solve a built-in example of simulated returns, with k = 4 unless given",
        .preset = "false",
        .commands = solve},
       {.name = "from",

@@ -1,0 +1,17 @@
+// The built-in example of `sharpen solve --demo`.
+#pragma once
+
+#include <cstdint>
+
+#include "sharpen/market/panel.hpp"
+
+namespace sharpen::app {
+
+// A year of simulated daily returns of twelve invented names: a market factor, three sector
+// factors and noise of their own. The same numbers on every machine for the same seed.
+market::Panel demo_returns(std::uint64_t seed);
+
+// Names to hold unless -k says otherwise: 10% of twelve would be one.
+constexpr std::int64_t kDemoNames = 4;
+
+}  // namespace sharpen::app

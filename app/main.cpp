@@ -1,0 +1,49 @@
+// The program: reads the command line, runs one command, turns errors into exit codes.
+#include <csignal>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "command_line.hpp"
+#include "output.hpp"
+#include "sharpen/base/error.hpp"
+#include "solve.hpp"
+#include "version.hpp"
+
+namespace sharpen::app {
+namespace {
+
+void run(const std::vector<std::string>& arguments) {
+  const Request request = read_command_line(arguments);
+  switch (request.kind) {
+    case Request::Kind::print: return print(request.text);
+    case Request::Kind::version: return print(version_text(request.json));
+    case Request::Kind::solve: return solve(*request.values);
+  }
+}
+
+int exit_code_of(const std::vector<std::string>& arguments) {
+  try {
+    run(arguments);
+    return kSuccess;
+  } catch (const InputError& error) {
+    print_error(error.what());
+    return kUsage;
+  } catch (const std::bad_alloc&) {
+    print_error("not enough memory for this problem; use fewer assets or a shorter window");
+    return kFailure;
+  } catch (const std::exception& error) {
+    print_error(error.what());
+    return kFailure;
+  }
+}
+
+}  // namespace
+}  // namespace sharpen::app
+
+int main(int argc, char** argv) {
+  // A closed pipe shall be an error that print() reports, not a silent death.
+  std::signal(SIGPIPE, SIG_IGN);
+  return sharpen::app::exit_code_of({argv + (argc > 0 ? 1 : 0), argv + argc});
+}

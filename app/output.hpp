@@ -1,0 +1,23 @@
+// Standard output and error. A result that could not be written is a failure, not silence.
+#pragma once
+
+#include <stdexcept>
+#include <string_view>
+
+namespace sharpen::app {
+
+enum ExitCode : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
+
+// The work failed for a reason that is nobody's input: exit code 1.
+class Failure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Writes everything and flushes; throws Failure if the other end is closed or full.
+void print(std::string_view text);
+
+// `sharpen: error: message` on standard error.
+void print_error(std::string_view message);
+
+}  // namespace sharpen::app

@@ -1,0 +1,132 @@
+#include "solve.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "demo_panel.hpp"
+#include "output.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "stderr_log.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+using settings::Values;
+
+select::Optimizer optimizer_of(const std::string& text) {
+  using enum select::Optimizer;
+  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
+    if (select::name(optimizer) == text) return optimizer;
+  throw InputError(fmt::format("optimizer = {} is not known", printable(text)));
+}
+
+layer::SizingSettings sizing_settings(const Values& values) {
+  const std::string& kind = values.text("sizing");
+  using enum layer::Sizing;
+  return {.kind = kind == "budget"       ? budget
+                  : kind == "volatility" ? volatility
+                                         : gross,
+          .offset = values.real("offset"),
+          // The setting is per year; variance grows with the number of periods.
+          .target_volatility =
+              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
+}
+
+select::SelectSettings select_settings(const Values& values, Index n) {
+  const bool any = values.text("net") == "any";
+  if (any && values.text("sizing") == "budget")
+    throw InputError(
+        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
+        "gross or volatility");
+  select::SelectSettings settings = {.k = values.count_or_share("k").of(n, "k"),
+                                     .optimizer = optimizer_of(values.text("optimizer")),
+                                     .net = any ? layer::Net::any : layer::Net::positive,
+                                     .sizing = sizing_settings(values)};
+  settings.validate(n);
+  return settings;
+}
+
+void warn_of_jitter(Solution& solution) {
+  if (!solution.portfolio.outcome.jittered()) return;
+  solution.warnings.push_back(fmt::format(
+      "the covariance is nearly singular: {:.3g} was added to its diagonal; more --shrinkage, a "
+      "longer window or fewer assets would avoid it",
+      solution.portfolio.outcome.jitter));
+}
+
+Solution solution_of(const Values& values) {
+  const Log log = stderr_log(values.text("log-level"));
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  Solution solution;
+  solution.input = read_solve_input(values, threads, log);
+  const SolveInput& input = solution.input;
+  solution.settings = select_settings(values, input.n());
+  solution.periods_per_year = values.real("periods-per-year");
+  solution.warnings = input.warnings;
+
+  select::Selector selector(solution.settings, *input.risk);
+  selector.run(*input.risk, 0, input.mu, solution.portfolio);
+  if (solution.portfolio.outcome.status == Status::invalid_input)
+    throw Failure("the signal or the covariance is too large to compute with; rescale the input");
+  solution.full_sharpe = select::full_sharpe(*input.risk, 0, input.mu, solution.settings.net);
+  if (values.flag("explain"))
+    solution.explanation =
+        select::explain(solution.settings, *input.risk, 0, input.mu, solution.portfolio);
+  warn_of_jitter(solution);
+  log.info(fmt::format("{}", describe(solution.portfolio.outcome.status)));
+  return solution;
+}
+
+}  // namespace
+
+double Solution::share_of_full() const {
+  return full_sharpe > 0.0 ? portfolio.sharpe / full_sharpe
+                           : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::vector<Index> Solution::held() const {
+  std::vector<Index> assets;
+  for (const Index i : portfolio.support)
+    if (portfolio.weights[static_cast<std::size_t>(i)] != 0.0) assets.push_back(i);
+  return assets;
+}
+
+const select::Reason* Solution::reason(Index asset) const {
+  if (!explanation) return nullptr;
+  for (const select::Reason& reason : explanation->reasons)
+    if (reason.asset == asset) return &reason;
+  return nullptr;
+}
+
+std::string_view name(layer::Sizing sizing) {
+  switch (sizing) {
+    case layer::Sizing::budget: return "budget";
+    case layer::Sizing::volatility: return "volatility";
+    case layer::Sizing::gross: return "gross";
+  }
+  return "gross";
+}
+
+std::string_view name(layer::Net net) { return net == layer::Net::any ? "any" : "positive"; }
+
+std::string_view name(risk::Form form) {
+  switch (form) {
+    case risk::Form::automatic: return "auto";
+    case risk::Form::dense: return "dense";
+    case risk::Form::low_rank: return "low-rank";
+  }
+  return "auto";
+}
+
+void solve(Values values) {
+  if (values.flag("demo") && values.origin("k") == settings::Origin::preset)
+    values.set_flag("k", std::to_string(kDemoNames));
+  if (values.flag("print-config")) return print(values.to_toml());
+  const Solution solution = solution_of(values);
+  print(values.flag("json") ? solution_json(solution) : solution_text(solution));
+}
+
+}  // namespace sharpen::app

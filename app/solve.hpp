@@ -1,0 +1,45 @@
+// sharpen solve: one signal, one risk model, one sparse maximum-Sharpe portfolio.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sharpen/base/settings.hpp"
+#include "sharpen/select/explain.hpp"
+#include "sharpen/select/select.hpp"
+#include "solve_input.hpp"
+
+namespace sharpen::app {
+
+// Reads, solves and prints, as the settings say.
+void solve(settings::Values values);
+
+// The answer, ready to be shown.
+struct Solution {
+  SolveInput input;
+  select::SelectSettings settings;
+  double periods_per_year = 252;
+  select::Portfolio portfolio;
+  double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
+  std::optional<select::Explanation> explanation;
+  std::vector<std::string> warnings;
+
+  double annualized(double sharpe) const { return sharpe * std::sqrt(periods_per_year); }
+  // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
+  double share_of_full() const;
+  // Assets with a weight other than zero, ascending.
+  std::vector<Index> held() const;
+  // The reason for an asset of the support; null without an explanation.
+  const select::Reason* reason(Index asset) const;
+};
+
+std::string_view name(layer::Sizing sizing);
+std::string_view name(layer::Net net);
+std::string_view name(risk::Form form);
+
+std::string solution_json(const Solution& solution);
+std::string solution_text(const Solution& solution);
+
+}  // namespace sharpen::app

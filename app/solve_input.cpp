@@ -1,0 +1,258 @@
+#include "solve_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "demo_panel.hpp"
+#include "output.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/market/moments.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+using settings::Origin;
+using settings::Values;
+
+constexpr double kWindowShrinkage = 0.10;
+constexpr std::string_view kSources =
+    "--prices FILE, --returns FILE, --moments FILE, --mean FILE with --cov FILE, or --demo";
+
+enum class Source { prices, returns, moments, mean_and_cov, demo };
+
+bool on(const Values& values, std::string_view name) {
+  const bool is_flag = settings::find(name).kind == settings::Kind::flag;
+  return values.has(name) && (!is_flag || values.flag(name));
+}
+
+// Exactly one source of numbers, and nothing that belongs to another one.
+Source find_source(const Values& values) {
+  std::vector<std::pair<Source, std::string>> given;
+  if (on(values, "prices")) given.emplace_back(Source::prices, values.given_as("prices"));
+  if (on(values, "returns")) given.emplace_back(Source::returns, values.given_as("returns"));
+  if (on(values, "moments")) given.emplace_back(Source::moments, values.given_as("moments"));
+  for (const std::string_view name : {"mean", "cov"})
+    if (on(values, name)) given.emplace_back(Source::mean_and_cov, values.given_as(name));
+  if (on(values, "demo")) given.emplace_back(Source::demo, values.given_as("demo"));
+  if (given.empty()) throw InputError(fmt::format("nothing to solve; give {}", kSources));
+  for (const auto& [source, name] : given)
+    if (source != given.front().first)
+      throw InputError(fmt::format("{} and {} cannot go together; give one of {}",
+                                   given.front().second, name, kSources));
+  if (given.front().first == Source::mean_and_cov && given.size() == 1)
+    throw InputError(fmt::format("{} alone is not enough; give --mean FILE and --cov FILE",
+                                 given.front().second));
+  return given.front().first;
+}
+
+// A setting that this source would ignore is a misunderstanding worth an error. Settings with a
+// default count only as flags: --print-config writes them into every file.
+void refuse_foreign_settings(const Values& values, Source source) {
+  const bool panel =
+      source == Source::prices || source == Source::returns || source == Source::demo;
+  const auto refuse = [&](std::string_view name, std::string_view needs) {
+    throw InputError(
+        fmt::format("{} has no meaning here; it goes with {}", values.given_as(name), needs));
+  };
+  for (const std::string_view name : {"from", "to"})
+    if (!panel && values.has(name)) refuse(name, "--prices or --returns");
+  if (!panel && values.origin("lookback") == Origin::flag)
+    refuse("lookback", "--prices or --returns");
+  if (!panel && values.text("form") == "low-rank")
+    throw InputError("form = low-rank needs a window of returns; given moments are dense");
+  if (source != Source::returns && values.flag("gross")) refuse("gross", "--returns");
+  if (source != Source::moments && values.origin("format") == Origin::flag)
+    refuse("format", "--moments");
+}
+
+risk::Form form_of(const std::string& name) {
+  if (name == "dense") return risk::Form::dense;
+  return name == "low-rank" ? risk::Form::low_rank : risk::Form::automatic;
+}
+
+risk::RiskSettings risk_settings(const Values& values, double shrinkage) {
+  const bool oscar = values.text("optimizer") == "oscar";
+  const bool by_root = values.text("optimizer") == "symmetric" || values.flag("explain");
+  return {.shrinkage = shrinkage,
+          .form = form_of(values.text("form")),
+          .parts = {.lower = oscar, .root = by_root && !oscar}};
+}
+
+std::optional<std::string> optional_text(const Values& values, std::string_view name) {
+  if (!values.has(name)) return std::nullopt;
+  return values.text(name);
+}
+
+market::PanelKind kind_of(const Values& values, Source source) {
+  using enum market::PanelKind;
+  if (source == Source::prices) return prices;
+  return values.flag("gross") ? gross_returns : returns;
+}
+
+market::Panel read_panel(const Values& values, Source source) {
+  if (source == Source::demo)
+    return demo_returns(static_cast<std::uint64_t>(values.integer("seed")));
+  const std::string& file = values.text(source == Source::prices ? "prices" : "returns");
+  return market::read_wide_csv(file, kind_of(values, source));
+}
+
+// The last `lookback` returns of the panel.
+Index window_rows(const Values& values, const market::Panel& returns) {
+  const settings::CountOrAll lookback = values.count_or_all("lookback");
+  const Index rows = returns.rows();
+  const auto range = [&] {
+    return rows == 0 ? std::string("none")
+                     : fmt::format("{} to {}", returns.dates.front(), returns.dates.back());
+  };
+  if (rows < 2)
+    throw InputError(
+        fmt::format("the panel has {} return{} ({}); a covariance needs at least 2: give more rows",
+                    rows, rows == 1 ? "" : "s", range()));
+  if (lookback.all) return rows;
+  if (lookback.count > rows)
+    throw InputError(fmt::format(
+        "lookback = {} is more than the {} returns of the panel ({}); give --lookback all, "
+        "--lookback {} or less, or more rows",
+        lookback.count, rows, range(), rows));
+  return static_cast<Index>(lookback.count);
+}
+
+std::vector<double> column_means(ConstMat rows) {
+  std::vector<double> mean(static_cast<std::size_t>(rows.cols));
+  for (Index t = 0; t < rows.rows; ++t)
+    for (Index j = 0; j < rows.cols; ++j) mean[static_cast<std::size_t>(j)] += rows(t, j);
+  for (double& value : mean) value /= static_cast<double>(rows.rows);
+  return mean;
+}
+
+std::vector<std::string> constant_columns(ConstMat rows, const std::vector<std::string>& tickers) {
+  std::vector<std::string> constant;
+  for (Index j = 0; j < rows.cols; ++j) {
+    bool moves = false;
+    for (Index t = 1; t < rows.rows && !moves; ++t) moves = rows(t, j) != rows(0, j);
+    if (!moves) constant.push_back(tickers[static_cast<std::size_t>(j)]);
+  }
+  return constant;
+}
+
+// "A, B and 3 more"
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMost, names.size()); ++i)
+    text.append(i == 0 ? "" : ", ").append(printable(names[i], 24));
+  if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
+  return text;
+}
+
+// Assets without variance: nothing to measure if they are all like that, else a warning.
+void report_constant(const std::vector<std::string>& constant, SolveInput& input) {
+  if (constant.empty()) return;
+  if (static_cast<Index>(constant.size()) == input.n())
+    throw InputError(
+        input.window ? fmt::format("no asset moves between {} and {}: there is no risk to measure; "
+                                   "choose other dates, assets or --lookback",
+                                   input.window->from, input.window->to)
+                     : "every variance is zero: there is no risk to measure");
+  const std::string_view remedy =
+      input.shrinkage > 0.0
+          ? "shrinkage lends it a share of the average variance"
+          : "without --shrinkage its weight means little; leave it out by --tickers";
+  input.warnings.push_back(fmt::format("zero variance{}: {}; {}",
+                                       input.window ? " in the window (constant price?)" : "",
+                                       some_of(constant), remedy));
+}
+
+void check_risk(const SolveInput& input) {
+  if (input.risk->status(0) != Status::ok)
+    throw Failure(
+        "the covariance cannot be used: it overflows, or is not positive definite even "
+        "with jitter on its diagonal; try --shrinkage 0.1");
+}
+
+SolveInput from_panel(const Values& values, Source source, const Threads& threads, const Log& log) {
+  SolveInput input;
+  market::Panel panel = read_panel(values, source);
+  log.info(fmt::format("panel of {} rows and {} assets, {} to {}", panel.rows(), panel.n(),
+                       panel.dates.front(), panel.dates.back()));
+  if (values.has("from") || values.has("to"))
+    panel = market::select_dates(panel, optional_text(values, "from"), optional_text(values, "to"));
+  if (values.has("tickers")) panel = market::select_tickers(panel, values.list("tickers"));
+  input.returns = market::simple_returns(panel, kind_of(values, source));
+
+  const Index rows = window_rows(values, input.returns);
+  const Index end = input.returns.rows();
+  const ConstMat window = input.returns.matrix().middle_rows(end - rows, rows);
+  input.tickers = input.returns.tickers;
+  input.window = {input.returns.dates[static_cast<std::size_t>(end - rows)],
+                  input.returns.dates.back(), rows};
+  input.mu = column_means(window);
+  input.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : kWindowShrinkage;
+  report_constant(constant_columns(window, input.tickers), input);
+  input.risk = risk::from_windows(input.returns.matrix(), rows, std::span(&end, 1),
+                                  risk_settings(values, input.shrinkage), threads);
+  check_risk(input);
+  return input;
+}
+
+// The named assets, in the order given.
+market::Moments chosen(const market::Moments& all, const std::vector<std::string>& tickers) {
+  std::vector<Index> columns;
+  for (const std::string& ticker : tickers) {
+    const auto found = std::ranges::find(all.tickers, ticker);
+    if (found == all.tickers.end()) {
+      const std::vector<std::string_view> known(all.tickers.begin(), all.tickers.end());
+      throw InputError(fmt::format("tickers: there is no asset {}{}", printable(ticker),
+                                   did_you_mean(ticker, known)));
+    }
+    const Index column = found - all.tickers.begin();
+    if (std::ranges::find(columns, column) != columns.end())
+      throw InputError(fmt::format("tickers: {} is named twice", printable(ticker)));
+    columns.push_back(column);
+  }
+  market::Moments some;
+  some.tickers = tickers;
+  for (const Index i : columns) {
+    some.mean.push_back(all.mean[static_cast<std::size_t>(i)]);
+    for (const Index j : columns) some.covariance.push_back(all.covariance_matrix()(i, j));
+  }
+  return some;
+}
+
+SolveInput from_moments(const Values& values, Source source, const Log& log) {
+  market::Moments moments = source == Source::moments
+                                ? market::read_orlib(values.text("moments"))
+                                : market::read_moments_csv(values.text("mean"), values.text("cov"));
+  log.info(fmt::format("moments of {} assets", moments.n()));
+  if (values.has("tickers")) moments = chosen(moments, values.list("tickers"));
+
+  SolveInput input;
+  input.tickers = moments.tickers;
+  input.mu = moments.mean;
+  input.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : 0.0;
+  std::vector<std::string> constant;
+  for (Index i = 0; i < moments.n(); ++i)
+    if (moments.covariance_matrix()(i, i) == 0.0)
+      constant.push_back(moments.tickers[static_cast<std::size_t>(i)]);
+  report_constant(constant, input);
+  input.risk =
+      risk::from_covariance(moments.covariance_matrix(), risk_settings(values, input.shrinkage));
+  check_risk(input);
+  return input;
+}
+
+}  // namespace
+
+SolveInput read_solve_input(const Values& values, const Threads& threads, const Log& log) {
+  const Source source = find_source(values);
+  refuse_foreign_settings(values, source);
+  const bool given_moments = source == Source::moments || source == Source::mean_and_cov;
+  return given_moments ? from_moments(values, source, log)
+                       : from_panel(values, source, threads, log);
+}
+
+}  // namespace sharpen::app

@@ -1,0 +1,37 @@
+// What `sharpen solve` reads: a signal mu and a risk model over named assets, from a panel of
+// prices or returns, from given moments, or from the built-in example.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sharpen/base/log.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/market/panel.hpp"
+#include "sharpen/risk/risk.hpp"
+
+namespace sharpen::app {
+
+struct Window {
+  std::string from, to;  // dates of its first and last return
+  Index rows = 0;
+};
+
+struct SolveInput {
+  std::vector<std::string> tickers;
+  std::vector<double> mu;        // (n)
+  market::Panel returns;         // empty for moments; a low-rank risk refers to it
+  std::optional<Window> window;  // for panels
+  double shrinkage = 0.0;
+  std::unique_ptr<risk::Risk> risk;  // one sample
+  std::vector<std::string> warnings;
+
+  Index n() const { return static_cast<Index>(tickers.size()); }
+};
+
+SolveInput read_solve_input(const settings::Values& values, const Threads& threads, const Log& log);
+
+}  // namespace sharpen::app

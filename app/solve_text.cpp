@@ -1,0 +1,90 @@
+// The answer of `sharpen solve` on a terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sharpen/base/text.hpp"
+#include "solve.hpp"
+#include "table.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+constexpr std::size_t kWidestName = 24;
+
+// Four decimals, or an exponent where they would hide the number.
+std::string number(double value) {
+  const double size = std::abs(value);
+  const bool fixed = value == 0.0 || (size >= 1e-4 && size < 1e6) || std::isnan(value);
+  return fixed ? fmt::format("{:.4f}", value) : fmt::format("{:.3e}", value);
+}
+
+std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
+
+std::string asset_name(const Solution& solution, Index asset) {
+  return printable(solution.input.tickers[static_cast<std::size_t>(asset)], kWidestName);
+}
+
+std::string holdings_table(const Solution& solution) {
+  const auto weight = [&](Index i) {
+    return solution.portfolio.weights[static_cast<std::size_t>(i)];
+  };
+  std::vector<Index> held = solution.held();
+  std::ranges::stable_sort(
+      held, [&](Index a, Index b) { return std::abs(weight(a)) > std::abs(weight(b)); });
+  std::vector<std::string> header = {"asset", "weight"};
+  if (solution.explanation)
+    header.insert(header.end(), {"mu", "score", "rank", "risk", "Sharpe lost without it"});
+  std::vector<std::vector<std::string>> rows;
+  for (const Index i : held) {
+    rows.push_back({asset_name(solution, i), number(weight(i))});
+    if (const select::Reason* reason = solution.reason(i))
+      rows.back().insert(rows.back().end(),
+                         {fmt::format("{:.3e}", reason->mu), number(reason->score),
+                          std::to_string(reason->score_rank), percent(reason->risk_contribution),
+                          number(reason->sharpe_lost_if_removed)});
+  }
+  return render_table(header, rows);
+}
+
+std::string left_out_line(const Solution& solution) {
+  const auto& best = solution.explanation->best_left_out;
+  if (!best) return "left out   no single name would raise the Sharpe ratio\n";
+  return fmt::format("left out   {} would add {} to the Sharpe ratio, as one name more\n",
+                     asset_name(solution, best->asset), number(best->sharpe_gain));
+}
+
+std::string title(const Solution& solution) {
+  const std::size_t held = solution.held().size();
+  std::string text = fmt::format("{} of {} assets by {} (at most {})", held, solution.input.n(),
+                                 select::name(solution.settings.optimizer), solution.settings.k);
+  if (const auto& window = solution.input.window)
+    text += fmt::format(", {} returns from {} to {}", window->rows, window->from, window->to);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string solution_text(const Solution& solution) {
+  const select::Portfolio& portfolio = solution.portfolio;
+  const auto sharpe = [&](double value) {
+    return fmt::format("{} per period, {} annualised", number(value),
+                       number(solution.annualized(value)));
+  };
+  std::string out = title(solution) + "\n";
+  if (!solution.held().empty()) out += holdings_table(solution) + "\n";
+  out += fmt::format("Sharpe     {} ({} periods a year)\n", sharpe(portfolio.sharpe),
+                     shortest(solution.periods_per_year));
+  out += fmt::format("full       {}", sharpe(solution.full_sharpe));
+  const double share = solution.share_of_full();
+  out += std::isnan(share) ? "\n" : fmt::format("; {} of it is kept\n", percent(share));
+  if (solution.explanation) out += left_out_line(solution);
+  out += fmt::format("status     {}: {}\n", name(portfolio.outcome.status),
+                     describe(portfolio.outcome.status));
+  for (const std::string& warning : solution.warnings)
+    out += fmt::format("warning    {}\n", warning);
+  return out;
+}
+
+}  // namespace sharpen::app
