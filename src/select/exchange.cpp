@@ -22,8 +22,6 @@ namespace sharpen::select {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr double kBarred = 1e300;
-constexpr double kTie = 1e-13;
 constexpr double kGrowth = 1e-12;  // an exchange must lift S(K) by this share at least
 constexpr int kRefreshEvery = 40;
 
@@ -56,7 +54,7 @@ bool Search::exchange() {
     // A fresh factorisation decides whether the exchanges since the last one were worth it.
     const bool grew = refresh() && value_ > confirmed_value * (1.0 + kTie);
     if (!grew) {
-      K_.assign(confirmed_.begin(), confirmed_.end());
+      return_to_confirmed();
       if (refresh_every == 1 || !refresh()) return true;
       refresh_every = 1;
     }
@@ -81,10 +79,10 @@ void Search::take_factor_from_forward() {
 // Everything about K from scratch. False if Sigma_KK is not positive definite by the pivot rule.
 bool Search::refresh() {
   const Index rows = W_.rows;
-  risk_->submatrix(sample_, K_, {L_.data(), rows, rows}, scratch_);
-  for (Index r = 0; r < rows; ++r) diagonal_[at_index(r)] = L_[at_index(r * rows + r)];
   // LAPACK's lower triangle by columns is our upper one by rows.
-  std::copy(L_.begin(), L_.begin() + rows * rows, U_.begin());
+  for (Index s = 0; s < rows; ++s)
+    for (Index r = s; r < rows; ++r) U_[at_index(s * rows + r)] = Sigma_(s, K_[at_index(r)]);
+  for (Index r = 0; r < rows; ++r) diagonal_[at_index(r)] = U_[at_index(r * rows + r)];
   if (!risk::cholesky_in_place(U_.data(), rows, {diagonal_.data(), at_index(rows)})) return false;
   for (Index r = 0; r < rows; ++r)
     for (Index s = 0; s <= r; ++s) L_[at_index(r * rows + s)] = U_[at_index(s * rows + r)];
@@ -102,14 +100,17 @@ void Search::load_support() {
   std::copy(D.begin(), D.end(), residuals_.rv);
   std::fill(residuals_.r1, residuals_.r1 + n_, 1.0);
   std::fill(bar_, bar_ + n_, 0.0);
-  for (Index s = 0; s < W_.rows; ++s) {
-    const Index i = K_[at_index(s)];
-    bar_[i] = kBarred;
-    read_column(i);
-    for (Index b = 0; b < blocks_; ++b)
-      std::copy(column_ + b * kWidth, column_ + (b + 1) * kWidth, W_.block(b) + s * kWidth);
-  }
+  for (const Index i : K_) bar_[i] = kBarred;
+  for (Index b = 0; b < blocks_; ++b) std::copy_n(Sigma_.block(b), W_.rows * kWidth, W_.block(b));
   has_pending_ = false;
+}
+
+void Search::return_to_confirmed() {
+  for (std::size_t s = 0; s < K_.size(); ++s) {
+    if (K_[s] == confirmed_[s]) continue;
+    K_[s] = confirmed_[s];
+    read_column(K_[s], static_cast<Index>(s));
+  }
 }
 
 // From L (row-major lower): U = L^T, H, z = L^-1 m_K, u = L^-1 1, alpha, eta and the scalars.
@@ -136,15 +137,12 @@ void Search::set_small_state() {
                 x->data(), 1);
   A_ = dot(u_, u_, rows);
   Bm_ = dot(z_, u_, rows);
-  const double t_face = Bm_ / A_;
-  const bool on_face = !signal_->any_net && t_face <= signal_->t_max;
-  t_ = on_face ? t_face : signal_->t_max;
+  set_level();
   value_ = 0.0;
   for (std::size_t s = 0; s < at_index(rows); ++s) {
     const double zt = z_[s] - t_ * u_[s];
     value_ += zt * zt;
   }
-  Bt_ = on_face ? 0.0 : Bm_ - t_ * A_;
   has_pending_ = false;
 }
 
@@ -217,55 +215,62 @@ void Search::inspect(Index block, Candidate& best) const {
   }
 }
 
-// Moves the small quantities to the new support and leaves W to the next sweep.
+// Describes the exchange for the next sweep, which applies it to W, and moves all else to the
+// new support at once.
 void Search::prepare(const Candidate& chosen) {
-  const Index rows = W_.rows, row = chosen.row, j = chosen.j;
-  const auto i = at_index(row);
+  const Index row = chosen.row, j = chosen.j;
+  const auto i = at_index(row), rows = at_index(W_.rows);
   const double Wij = W_(row, j), h = h_[i];
-  Exchange& x = pending_;
-  x = {row,
-       column_,
-       cross_.data(),
-       drop_.data(),
-       load_.data(),
-       Wij * h,
-       h,
-       gm_[i],
-       g1_[i],
-       residuals_.rm[j] + Wij * gm_[i],
-       residuals_.r1[j] + Wij * g1_[i],
-       residuals_.rv[j] + Wij * Wij * h};
-  read_column(j);
-  for (std::size_t s = 0; s < at_index(rows); ++s) {
+  read_column(j, row);
+  for (std::size_t s = 0; s < rows; ++s) {
     cross_[s] = column_[K_[s]];
-    drop_[s] = s == i ? 1.0 : H_[i * at_index(rows) + s] * h;
+    drop_[s] = s == i ? 1.0 : H_[i * rows + s] * h;
     load_[s] = s == i ? -1.0 : W_(static_cast<Index>(s), j) - drop_[s] * Wij;
   }
-  const double Hii = H_[i * at_index(rows) + i];
-  for (std::size_t r = 0; r < at_index(rows); ++r) {
-    double* Hr = H_.data() + r * at_index(rows);
-    const double dropped = drop_[r] * Hii, loaded = load_[r] / x.v;
-    for (std::size_t s = 0; s < at_index(rows); ++s)
-      Hr[s] = Hr[s] - dropped * drop_[s] + loaded * load_[s];
-  }
-  A_ = without_[i].A + x.o * x.o / x.v;
-  Bm_ += x.q * x.o / x.v - alpha_[i] * eta_[i] * h;
-  const double alpha_i = alpha_[i], eta_i = eta_[i];
-  for (std::size_t s = 0; s < at_index(rows); ++s) {
-    alpha_[s] -= drop_[s] * alpha_i + load_[s] * x.q / x.v;
-    eta_[s] -= drop_[s] * eta_i + load_[s] * x.o / x.v;
-  }
-  value_ = chosen.value;
-  const double t_face = Bm_ / A_;
-  const bool on_face = !signal_->any_net && t_face <= signal_->t_max;
-  t_ = on_face ? t_face : signal_->t_max;
-  Bt_ = on_face ? 0.0 : Bm_ - t_ * A_;
-
+  pending_ = {.row = row,
+              .column = column_,
+              .cross = cross_.data(),
+              .drop = drop_.data(),
+              .load = load_.data(),
+              .lift = Wij * h,
+              .h = h,
+              .gm = gm_[i],
+              .g1 = g1_[i],
+              .q = residuals_.rm[j] + Wij * gm_[i],
+              .o = residuals_.r1[j] + Wij * g1_[i],
+              .v = residuals_.rv[j] + Wij * Wij * h};
+  move_small_state(chosen.value);
   bar_[K_[i]] = 0.0;
   bar_[j] = kBarred;
   K_[i] = j;
   entering_ = j;
   has_pending_ = true;
+}
+
+// H, alpha and eta by the two rank-one updates of the pending exchange.
+void Search::move_small_state(double value) {
+  const Exchange& x = pending_;
+  const auto i = at_index(x.row), rows = at_index(W_.rows);
+  const double Hii = H_[i * rows + i], alpha_i = alpha_[i], eta_i = eta_[i];
+  for (std::size_t r = 0; r < rows; ++r) {
+    double* Hr = H_.data() + r * rows;
+    const double dropped = drop_[r] * Hii, loaded = load_[r] / x.v;
+    for (std::size_t s = 0; s < rows; ++s) Hr[s] = Hr[s] - dropped * drop_[s] + loaded * load_[s];
+    alpha_[r] -= drop_[r] * alpha_i + loaded * x.q;
+    eta_[r] -= drop_[r] * eta_i + loaded * x.o;
+  }
+  A_ = without_[i].A + x.o * x.o / x.v;
+  Bm_ += x.q * x.o / x.v - alpha_i * eta_i * x.h;
+  value_ = value;
+  set_level();
+}
+
+// The best t of K, from A and B, and what is left of B there.
+void Search::set_level() {
+  const double t_face = Bm_ / A_;
+  const bool on_face = !signal_->any_net && t_face <= signal_->t_max;
+  t_ = on_face ? t_face : signal_->t_max;
+  Bt_ = on_face ? 0.0 : Bm_ - t_ * A_;
 }
 
 // The column of the asset that entered is known exactly: a unit vector, nothing left over.

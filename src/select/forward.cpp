@@ -13,9 +13,6 @@ namespace sharpen::select {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr double kBarred = 1e300;
-// Values closer than this share of the larger are ties, which go to the lower column.
-constexpr double kTie = 1e-13;
 constexpr double kNoValue = -std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -38,6 +35,8 @@ Search::Search(Index n, Index k, bool exchanges)
   dependent_.resize(static_cast<std::size_t>(n));
   z_.resize(rows);
   if (!exchanges) return;
+  columns_.resize(matrix_.size());
+  Sigma_ = {at(columns_), k, 0, blocks_};
   for (std::vector<double>* square : {&L_, &U_, &H_}) square->resize(rows * rows);
   for (std::vector<double>* vector : {&u_, &alpha_, &eta_, &g_, &gm_, &g1_, &h_, &kept_, &bound_,
                                       &cross_, &drop_, &load_, &diagonal_})
@@ -104,18 +103,23 @@ Index Search::first_of_best(double best, double margin) const {
   return -1;
 }
 
-void Search::read_column(Index j) {
+// column_ = Sigma e_j, kept as row `row` of Sigma_K,: where exchanges may follow.
+void Search::read_column(Index j, Index row) {
   risk_->column(sample_, j, {column_, static_cast<std::size_t>(n_)}, scratch_);
+  if (columns_.empty()) return;
+  for (Index b = 0; b < blocks_; ++b)
+    std::copy(column_ + b * kWidth, column_ + (b + 1) * kWidth, Sigma_.block(b) + row * kWidth);
 }
 
 void Search::add(Index p) {
   const auto [rm, r1, rv] = residuals_;
   const double x = rm[p], o = r1[p], v = rv[p];
   for (Index s = 0; s < W_.rows; ++s) z_[static_cast<std::size_t>(s)] = W_(s, p);
-  read_column(p);
+  const Index row = W_.rows;
+  read_column(p, row);
   kernels_.project(W_, z_.data(), column_);
 
-  const Index row = W_.rows++;
+  ++W_.rows;
   const double pivot = std::sqrt(v);
   const double xz = x / pivot, oz = o / pivot;
   for (Index j = 0; j < n_; ++j) {

@@ -16,6 +16,10 @@
 
 namespace sharpen::select {
 
+constexpr double kBarred = 1e300;  // added to the variance of what may not enter
+// Values closer than this share of the larger are ties, which go to the lower column.
+constexpr double kTie = 1e-13;
+
 struct Signal {
   ConstVec m;          // (n)
   double t_max = 0.0;  // mu = m - t_max 1
@@ -72,15 +76,18 @@ class Search {
 
   void take_factor_from_forward();
   bool refresh();
+  void return_to_confirmed();
   void set_small_state();
   void set_removals();
   void set_bounds(double value);
   bool find_exchange(Candidate& best);
   void inspect(Index block, Candidate& best) const;
   void prepare(const Candidate& chosen);
+  void move_small_state(double value);
+  void set_level();
   void finish_pending();
   void load_support();
-  void read_column(Index j);
+  void read_column(Index j, Index row);
 
   double* at(std::vector<Line>& lines) const { return lines.data()->x; }
 
@@ -92,8 +99,9 @@ class Search {
   Vec scratch_;
 
   std::vector<Index> K_;
-  std::vector<Line> matrix_, vectors_;  // G or W; and what points into vectors_:
-  Blocked W_;
+  std::vector<Line> matrix_, columns_, vectors_;  // what the pointers below point into
+  Blocked W_;                                     // G of the forward selection, then W
+  Blocked Sigma_;  // Sigma_K,:, for the exchanges only: low-rank columns cost O(n T) each
   Residuals residuals_;
   double *bar_, *column_, *values_;
   std::vector<double> dependent_;  // (n) residual variances that count as zero

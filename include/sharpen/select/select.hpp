@@ -5,7 +5,8 @@
 // of a support is
 //   S(K) = C            if B > 0 or net == any,
 //          C - B^2 / A  otherwise (the t = 0 face),
-// the square of the best Sharpe ratio K can reach.
+// the square of the best Sharpe ratio K can reach. Values and scores that differ only by rounding
+// are ties, and ties go to the lower column.
 #pragma once
 
 #include <memory>
@@ -17,6 +18,10 @@
 #include "sharpen/base/view.hpp"
 #include "sharpen/layer/sizing.hpp"
 #include "sharpen/risk/risk.hpp"
+
+namespace sharpen {
+class Threads;
+}
 
 namespace sharpen::select {
 
@@ -53,7 +58,11 @@ class Selector {
   ~Selector();
   Selector(Selector&&) noexcept;
 
-  // Overwrites `out`, reusing its memory. Never throws for the values of mu.
+  // Overwrites `out`, reusing its memory: nothing is allocated after the first run. Never throws
+  // for the values of mu; throws InputError for wrong shapes, a sample out of range, and a risk
+  // model of another size or without the parts the score needs.
+  // outcome.neutral_first: the problem of all n assets is on the t = 0 face. outcome.jitter: the
+  // larger of the sample's and of what Sigma_KK needed. not_converged: `swap` stopped early.
   void run(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out);
   // The exact portfolio on a support given by the caller (any order, no repeats, |K| <= k).
   void run_on(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
