@@ -69,14 +69,17 @@ Solution solution_of(const Values& values) {
 
   select::Selector selector(solution.settings, *input.risk);
   selector.run(*input.risk, 0, input.mu, solution.portfolio);
-  if (solution.portfolio.outcome.status == Status::invalid_input)
-    throw Failure("the signal or the covariance is too large to compute with; rescale the input");
+  const bool overflowed = !std::isfinite(solution.portfolio.sharpe);
+  if (overflowed || solution.portfolio.outcome.status == Status::invalid_input)
+    throw Failure(
+        "the signal, the covariance or the sizing is out of the range of numbers; rescale the "
+        "input");
   solution.full_sharpe = select::full_sharpe(*input.risk, 0, input.mu, solution.settings.net);
   if (values.flag("explain"))
     solution.explanation =
         select::explain(solution.settings, *input.risk, 0, input.mu, solution.portfolio);
   warn_of_jitter(solution);
-  log.info(fmt::format("{}", describe(solution.portfolio.outcome.status)));
+  log.info(solution.status_text());
   return solution;
 }
 
@@ -85,6 +88,12 @@ Solution solution_of(const Values& values) {
 double Solution::share_of_full() const {
   return full_sharpe > 0.0 ? portfolio.sharpe / full_sharpe
                            : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string_view Solution::status_text() const {
+  if (portfolio.outcome.status == Status::ok && settings.net == layer::Net::any)
+    return "solved: the net position may have either sign";
+  return describe(portfolio.outcome.status);
 }
 
 std::vector<Index> Solution::held() const {

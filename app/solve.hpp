@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sharpen/base/settings.hpp"
@@ -29,6 +30,8 @@ struct Solution {
   double annualized(double sharpe) const { return sharpe * std::sqrt(periods_per_year); }
   // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
   double share_of_full() const;
+  // The status in words.
+  std::string_view status_text() const;
   // Assets with a weight other than zero, ascending.
   std::vector<Index> held() const;
   // The reason for an asset of the support; null without an explanation.

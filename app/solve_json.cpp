@@ -41,7 +41,7 @@ std::string solution_json(const Solution& solution) {
   out["schema_version"] = kSchemaVersion;
   out["command"] = "solve";
   out["status"] = name(portfolio.outcome.status);
-  out["status_text"] = describe(portfolio.outcome.status);
+  out["status_text"] = solution.status_text();
   out["sharpe"] = portfolio.sharpe;
   out["sharpe_annualized"] = solution.annualized(portfolio.sharpe);
   out["full_sharpe"] = solution.full_sharpe;

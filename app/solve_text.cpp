@@ -80,8 +80,7 @@ std::string solution_text(const Solution& solution) {
   const double share = solution.share_of_full();
   out += std::isnan(share) ? "\n" : fmt::format("; {} of it is kept\n", percent(share));
   if (solution.explanation) out += left_out_line(solution);
-  out += fmt::format("status     {}: {}\n", name(portfolio.outcome.status),
-                     describe(portfolio.outcome.status));
+  out += fmt::format("status     {}: {}\n", name(portfolio.outcome.status), solution.status_text());
   for (const std::string& warning : solution.warnings)
     out += fmt::format("warning    {}\n", warning);
   return out;

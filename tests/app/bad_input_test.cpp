@@ -184,6 +184,18 @@ TEST_F(OddInput, AllNegativeSignalsGiveANeutralPortfolio) {
   EXPECT_NEAR(net, 0, 1e-15);
 }
 
+TEST_F(OddInput, NumbersOutOfRangeAreAFailureAndNotAnAnswer) {
+  const std::string mean = folder_.file("mean.csv", "A,1e300\nB,2e300\n");
+  for (const char* variance : {"1e-300", "1e308"}) {
+    const std::string cov =
+        folder_.file("cov.csv", std::string(",A,B\nA,") + variance + ",0\nB,0," + variance + "\n");
+    const Finished run = run_program({"solve", "--json", "--mean", mean, "--cov", cov, "-k", "2"});
+    EXPECT_EQ(run.exit_code, 1);
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, StartsWith("sharpen: error: the "));
+  }
+}
+
 TEST_F(OddInput, OneNameWithANegativeSignalIsCash) {
   EXPECT_EQ(solve_moments("A,-1\nB,-2\nC,-3\n", "1")["status"], "no_signal");
 }
@@ -193,6 +205,7 @@ TEST_F(OddInput, WithNetAnyANegativeSignalIsSoldShort) {
   const std::string cov = folder_.file("cov.csv", ",A,B,C\nA,2,0.5,0\nB,0.5,1,0\nC,0,0,3\n");
   const auto answer = solve({"--mean", mean, "--cov", cov, "-k", "1", "--net", "any"});
   EXPECT_EQ(answer["status"], "ok");
+  EXPECT_EQ(answer["status_text"], "solved: the net position may have either sign");
   EXPECT_EQ(answer["holdings"][0]["asset"], "B");
   EXPECT_EQ(answer["holdings"][0]["weight"], -1.0);
   EXPECT_DOUBLE_EQ(answer["sharpe"].get<double>(), 2.0);
