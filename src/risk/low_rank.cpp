@@ -13,7 +13,9 @@ namespace sharpen::risk {
 
 namespace {
 
-constexpr Index kGather = 8;    // rows of U copied at a time by the triangular recursions
+constexpr Index kBlock = 8;     // assets per step of the triangular recursions
+constexpr Index kStrip = 32;    // assets copied at a time by them
+constexpr Index kTile = 8;      // rows of U gathered at a time by submatrix
 constexpr Index kColumns = 256;  // columns scaled at a time by restrict_to
 constexpr double kRefineBelow = 1e-2;  // shrinkage under which one solve is not accurate enough
 
@@ -22,14 +24,10 @@ double dot(const double* x, const double* y, Index n) {
   return sharpen::dot(ConstVec{x, size}, ConstVec{y, size});
 }
 
-void axpy(double a, const double* x, double* y, Index n) {
-  cblas_daxpy(static_cast<int>(n), a, x, 1, y, 1);
-}
-
 }  // namespace
 
 Index LowRankRisk::scratch_size() const {
-  return n() + 2 * Tp_ + std::max({n(), 2 * kGather * T_, kColumns * T_});
+  return n() + 2 * Tp_ + std::max({n(), 2 * kTile * T_, kStrip * T_, kColumns * T_});
 }
 
 // q_t = c (R_t - mean) m.
@@ -47,11 +45,18 @@ void LowRankRisk::expand(Index s, const double* v, Vec out) const {
   for (std::size_t j = 0; j < size(); ++j) out[j] = c_ * (out[j] - mu[j] * total);
 }
 
-void LowRankRisk::gather(Index s, Index first, Index count, double* u) const {
+void LowRankRisk::gather(Index s, Index j, double* u) const {
+  const double* r = window(s) + j;
+  for (Index t = 0; t < T_; ++t) u[t] = c_ * (r[t * returns_.stride] - mean(s)[j]);
+}
+
+void LowRankRisk::copy_strip(Index s, Index first, double* X) const {
+  const Index width = std::min(kStrip, n() - first);
   const double* mu = mean(s) + first;
-  for (Index t = 0; t < T_; ++t) {
+  for (Index t = 0; t < T_; ++t, X += kStrip) {
     const double* r = window(s) + t * returns_.stride + first;
-    for (Index i = 0; i < count; ++i) u[i * T_ + t] = c_ * (r[i] - mu[i]);
+    for (Index i = 0; i < width; ++i) X[i] = c_ * (r[i] - mu[i]);
+    std::fill(X + width, X + kStrip, 0.0);
   }
 }
 
@@ -102,57 +107,74 @@ void LowRankRisk::apply(Index s, ConstVec w, Vec out, Vec scratch) const {
   for (std::size_t j = 0; j < size(); ++j) out[j] += fact(s).delta * w[j];
 }
 
-// z_j = (m_j - u_j^T h) / l_j with h = sum over i < j of W_i z_i.
+// z_j = (m_j - u_j^T h) / L_jj with h = sum over i < j of W_i z_i: h of the blocks before, and
+// the diagonal block of L within a block.
 void LowRankRisk::lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
   double* h = scratch.data();
-  double* u = h + Tp_;
-  std::fill(h, h + T_, 0.0);
-  for (Index first = 0; first < n(); first += kGather) {
-    const Index count = std::min(kGather, n() - first);
-    gather(s, first, count, u);
-    for (Index i = 0; i < count; ++i) {
-      const Index j = first + i;
-      const auto at = static_cast<std::size_t>(j);
-      out[at] = (m[at] - dot(u + i * T_, h, T_)) / l(s)[j];
-      axpy(out[at], W(s) + j * T_, h, T_);
+  double* X = h + Tp_;
+  std::fill(h, h + Tp_, 0.0);
+  for (Index j = 0; j < n(); j += kBlock) {
+    if (j % kStrip == 0) copy_strip(s, j, X);
+    const double* L = blocks(s) + j * kBlock;
+    double d[kBlock], z[kBlock] = {};
+    kernels_.strip_dot8(X + j % kStrip, T_, kStrip, h, d);
+    for (Index q = 0; q < std::min(kBlock, n() - j); ++q) {
+      double rest = m[static_cast<std::size_t>(j + q)] - d[q];
+      for (Index i = 0; i < q; ++i) rest -= L[q * kBlock + i] * z[i];
+      z[q] = rest / L[q * kBlock + q];
+      out[static_cast<std::size_t>(j + q)] = z[q];
     }
+    kernels_.rows_axpy8(W(s) + j * Tp_, Tp_, z, h);
   }
 }
 
-// L^T has u_i^T W_j in row j, column i > j: the recursion runs from the last asset back.
+// L^T has u_i^T W_j in row j, column i > j: the recursion runs from the last asset back, with
+// h = sum over i > j of u_i v_i.
 void LowRankRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const {
-  double* h = scratch.data();
-  double* u = h + Tp_;
-  std::fill(h, h + T_, 0.0);
-  for (Index last = n(); last > 0; last -= kGather) {
-    const Index first = std::max<Index>(0, last - kGather);
-    gather(s, first, last - first, u);
-    for (Index j = last - 1; j >= first; --j) {
-      const auto at = static_cast<std::size_t>(j);
-      out[at] = (g[at] - dot(W(s) + j * T_, h, T_)) / l(s)[j];
-      axpy(out[at], u + (j - first) * T_, h, T_);
+  backward(s, scratch, [&](Index j, Index count, const double* d, const double* L, double* v) {
+    for (Index q = count - 1; q >= 0; --q) {
+      double rest = g[static_cast<std::size_t>(j + q)] - d[q];
+      for (Index i = q + 1; i < count; ++i) rest -= L[i * kBlock + q] * v[i];
+      v[q] = rest / L[q * kBlock + q];
+      out[static_cast<std::size_t>(j + q)] = v[q];
     }
-  }
+  });
 }
 
 void LowRankRisk::lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const {
-  double* h = scratch.data();
-  double* u = h + Tp_;
-  std::fill(h, h + T_, 0.0);
-  for (Index last = n(); last > 0; last -= kGather) {
-    const Index first = std::max<Index>(0, last - kGather);
-    gather(s, first, last - first, u);
-    for (Index j = last - 1; j >= first; --j) {
-      const auto at = static_cast<std::size_t>(j);
-      out[at] = l(s)[j] * w[at] + dot(W(s) + j * T_, h, T_);
-      axpy(w[at], u + (j - first) * T_, h, T_);
+  backward(s, scratch, [&](Index j, Index count, const double* d, const double* L, double* v) {
+    for (Index q = 0; q < count; ++q) {
+      v[q] = w[static_cast<std::size_t>(j + q)];
+      double sum = d[q];
+      for (Index i = q; i < count; ++i) sum += L[i * kBlock + q] * w[static_cast<std::size_t>(j + i)];
+      out[static_cast<std::size_t>(j + q)] = sum;
     }
+  });
+}
+
+// Blocks from the last to the first: d = W_block h; `step` turns d into v (and writes its
+// results); h += U_block^T v.
+template <class Step>
+void LowRankRisk::backward(Index s, Vec scratch, const Step& step) const {
+  double* h = scratch.data();
+  double* X = h + Tp_;
+  std::fill(h, h + Tp_, 0.0);
+  Index copied = n8();  // first asset of the strip in X
+  for (Index j = n8() - kBlock; j >= 0; j -= kBlock) {
+    if (j < copied) {
+      copied = j / kStrip * kStrip;
+      copy_strip(s, copied, X);
+    }
+    double d[kBlock], v[kBlock] = {};
+    kernels_.rows_dot8(W(s) + j * Tp_, Tp_, h, d);
+    step(j, std::min(kBlock, n() - j), d, blocks(s) + j * kBlock, v);
+    kernels_.strip_axpy8(X + (j - copied), T_, kStrip, v, h);
   }
 }
 
 void LowRankRisk::column(Index s, Index j, Vec out, Vec scratch) const {
   double* u = scratch.data();
-  gather(s, j, 1, u);
+  gather(s, j, u);
   expand(s, u, out);
   out[static_cast<std::size_t>(j)] = diagonal(s)[static_cast<std::size_t>(j)];
 }
@@ -161,16 +183,16 @@ void LowRankRisk::column(Index s, Index j, Vec out, Vec scratch) const {
 void LowRankRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec scratch) const {
   const auto k = static_cast<Index>(K.size());
   double* rows = scratch.data();
-  double* cols = rows + kGather * T_;
+  double* cols = rows + kTile * T_;
   const auto gather_tile = [&](Index first, double* u) {
-    const Index count = std::min(kGather, k - first);
+    const Index count = std::min(kTile, k - first);
     for (Index i = 0; i < count; ++i)
-      gather(s, K[static_cast<std::size_t>(first + i)], 1, u + i * T_);
+      gather(s, K[static_cast<std::size_t>(first + i)], u + i * T_);
     return count;
   };
-  for (Index a = 0; a < k; a += kGather) {
+  for (Index a = 0; a < k; a += kTile) {
     const Index height = gather_tile(a, rows);
-    for (Index b = 0; b <= a; b += kGather) {
+    for (Index b = 0; b <= a; b += kTile) {
       const Index width = gather_tile(b, cols);
       for (Index i = 0; i < height; ++i)
         for (Index j = 0; j < width && b + j <= a + i; ++j)

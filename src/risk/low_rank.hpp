@@ -9,7 +9,8 @@
 // U^T U = V diag(s2) V^T,
 //   Sigma^(-1/2) m = m / sqrt(delta) - U V diag(f) V^T U^T m,
 //   f = 1 / (sqrt(delta) sqrt(s2 + delta) (sqrt(delta) + sqrt(s2 + delta))).
-// The triangular factor is semiseparable: L = tril(U W^T, -1) + diag(l), W (n, T).
+// The triangular factor is semiseparable: L = tril(U W^T, -1) + diag(l), W (n, T). Its
+// recursions run over blocks of eight assets; the diagonal blocks of L are stored.
 #pragma once
 
 #include <vector>
@@ -67,13 +68,14 @@ class LowRankRisk final : public Risk {
     return returns_.data + (fact(s).end - T_) * returns_.stride;
   }
   // Sample s lies in one piece: mean, b, D (n each); M^-1 packed; [V^T (T, T), f (T)];
-  // [W (n, T), l (n)].
+  // [W (n8, Tp), diagonal blocks of L (n8, 8)], n8 = n rounded up to a multiple of 8.
   const double* mean(Index s) const { return store_.data() + s * per_sample_; }
   const double* inverse(Index s) const { return mean(s) + 3 * n(); }
   const double* eigenvectors(Index s) const { return inverse(s) + packed_; }
   const double* root_factors(Index s) const { return eigenvectors(s) + T_ * T_; }
   const double* W(Index s) const { return inverse(s) + packed_ + root_size_; }
-  const double* l(Index s) const { return W(s) + n() * T_; }
+  const double* blocks(Index s) const { return W(s) + n8() * Tp_; }
+  Index n8() const { return (n() + 7) / 8 * 8; }
   double* writable(const double* p) { return store_.data() + (p - store_.data()); }
 
   void set(Index s, const Gram& gram, Work& work);
@@ -83,9 +85,12 @@ class LowRankRisk final : public Risk {
   // q (T) = U^T m and out (n) = U v.
   void project(Index s, ConstVec m, double* q) const;
   void expand(Index s, const double* v, Vec out) const;
+  template <class Step>
+  void backward(Index s, Vec scratch, const Step& step) const;
   void woodbury(Index s, ConstVec m, Vec out, double* q, double* v) const;
-  // u (count, T) = rows first..first+count-1 of U.
-  void gather(Index s, Index first, Index count, double* u) const;
+  // u (T) = row j of U, and X (T, kStrip) = columns first.. of U^T, zero beyond the last asset.
+  void gather(Index s, Index j, double* u) const;
+  void copy_strip(Index s, Index first, double* X) const;
 
   ConstMat returns_;
   Index T_, Tp_;

@@ -72,7 +72,7 @@ LowRankRisk::LowRankRisk(ConstMat returns, Index lookback, std::span<const Index
       parts_(parts),
       packed_(packed_size(lookback)),
       root_size_(parts.root ? lookback * lookback + lookback : 0),
-      lower_size_(parts.lower ? returns.cols * lookback + returns.cols : 0),
+      lower_size_(parts.lower ? n8() * (Tp_ + 8) : 0),
       per_sample_(3 * returns.cols + packed_ + root_size_ + lower_size_),
       kernels_(kernels()),
       store_(static_cast<std::size_t>(per_sample_) * ends.size()),
@@ -152,7 +152,8 @@ bool LowRankRisk::invert_gram(Index s, Work& work) {
   return true;
 }
 
-// P = I; for each asset j: q = P u_j, l_j = sqrt(delta + u_j^T q), W_j = q / l_j, P -= W_j W_j^T.
+// P = I; for each asset j: q = P u_j, L_jj = sqrt(delta + u_j^T q), W_j = q / L_jj,
+// P -= W_j W_j^T. Within a block of eight, L_ji = u_j^T W_i.
 void LowRankRisk::set_lower(Index s, Work& work) {
   double* P = work.M.data();
   double* u = work.u.data();
@@ -160,13 +161,15 @@ void LowRankRisk::set_lower(Index s, Work& work) {
   for (Index t = 0; t < T_; ++t) P[t * T_ + t] = 1.0;
   const auto T = static_cast<int>(T_);
   for (Index j = 0; j < n(); ++j) {
-    double* q = writable(W(s)) + j * T_;
-    gather(s, j, 1, u);
+    double* q = writable(W(s)) + j * Tp_;
+    gather(s, j, u);
     cblas_dsymv(CblasColMajor, CblasLower, T, 1.0, P, T, u, 1, 0.0, q, 1);
-    const double lj = std::sqrt(fact(s).delta + std::max(0.0, cblas_ddot(T, u, 1, q, 1)));
-    writable(l(s))[j] = lj;
-    cblas_dscal(T, 1.0 / lj, q, 1);
+    const double Ljj = std::sqrt(fact(s).delta + std::max(0.0, cblas_ddot(T, u, 1, q, 1)));
+    cblas_dscal(T, 1.0 / Ljj, q, 1);
     cblas_dsyr(CblasColMajor, CblasLower, T, -1.0, q, 1, P, T);
+    double* row = writable(blocks(s)) + j * 8;
+    for (Index i = j / 8 * 8; i < j; ++i) row[i % 8] = cblas_ddot(T, u, 1, W(s) + i * Tp_, 1);
+    row[j % 8] = Ljj;
   }
 }
 

@@ -19,7 +19,9 @@ namespace sharpen::risk {
 namespace {
 
 constexpr double kLeastLowRankShrinkage = 1e-5;
-constexpr Index kLowRankFrom = 3;  // low rank pays from about n > 3 T
+// Where the low-rank form overtakes the dense one, in n / T, measured at T = 100.
+constexpr double kLowRankFrom = 3.0;
+constexpr double kLowRankFromRestricted = 1.5;
 constexpr double kSymmetryTolerance = 1e-8;
 constexpr double kSemidefiniteTolerance = 1e-10;
 
@@ -140,10 +142,11 @@ std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<c
           "a window of {} rows cannot end at row {} of {}: give at least {} rows of returns, or "
           "a shorter lookback",
           lookback, end, returns.rows, lookback));
-  const bool low_rank_allowed = settings.shrinkage >= kLeastLowRankShrinkage;
+  const double from = settings.parts.restriction ? kLowRankFromRestricted : kLowRankFrom;
+  const bool cheaper = settings.shrinkage >= kLeastLowRankShrinkage &&
+                       static_cast<double>(returns.cols) > from * static_cast<double>(lookback);
   const bool low_rank =
-      settings.form == Form::low_rank ||
-      (settings.form == Form::automatic && low_rank_allowed && returns.cols > kLowRankFrom * lookback);
+      settings.form == Form::low_rank || (settings.form == Form::automatic && cheaper);
   if (low_rank)
     return std::make_unique<LowRankRisk>(returns, lookback, ends, settings.shrinkage,
                                          settings.parts, threads);

@@ -199,6 +199,10 @@ TEST(RiskSetUp, ChoosesTheCheaperForm) {
   settings.shrinkage = 0.0;
   EXPECT_EQ(from_windows(view(wide), 10, ends, settings, Threads(1))->form(), Form::dense);
   settings.shrinkage = 0.1;
+  const RowMatrix between = random.returns(10, 25);
+  EXPECT_EQ(from_windows(view(between), 10, ends, settings, Threads(1))->form(), Form::low_rank);
+  settings.parts.restriction = false;
+  EXPECT_EQ(from_windows(view(between), 10, ends, settings, Threads(1))->form(), Form::dense);
   const RowMatrix narrow = random.returns(60, 10);
   const std::vector<Index> later = {60};
   EXPECT_EQ(from_windows(view(narrow), 60, later, settings, Threads(1))->form(), Form::dense);

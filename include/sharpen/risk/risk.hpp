@@ -24,10 +24,12 @@ namespace sharpen::risk {
 enum class Form { automatic, dense, low_rank };
 
 // Which optional parts a set-up prepares. root_solve of the dense form, lower_* of the low-rank
-// form cost time and memory that only one of the two scores needs.
+// form cost time and memory that only one of the two scores needs. Soft restrictions need no
+// preparation, but are what makes the dense form dear: they move the automatic choice.
 struct Parts {
-  bool lower = true;  // lower_solve, lower_solve_t, lower_apply_t
-  bool root = true;   // root_solve
+  bool lower = true;        // lower_solve, lower_solve_t, lower_apply_t
+  bool root = true;         // root_solve
+  bool restriction = true;  // restrict_to will be called: low rank from n > 1.5 T, not 3 T
 };
 
 class Risk {
