@@ -25,9 +25,10 @@ std::string help_text(const Setting& setting) {
   return text;
 }
 
-void add_flag(CLI::App& command, const Setting& setting) {
+void add_flag(CLI::App& command, const Setting& setting, bool positional) {
   std::string names = "--" + std::string(setting.name);
   if (setting.short_flag != '\0') names = fmt::format("-{},{}", setting.short_flag, names);
+  if (positional) names.append(",").append(setting.name);
   if (setting.kind == settings::Kind::flag) {
     command.add_flag(names)->description(help_text(setting));
   } else {
@@ -41,7 +42,10 @@ void add_command(CLI::App& program, const settings::CommandInfo& info) {
   CLI::App* command = program.add_subcommand(std::string(info.name), std::string(info.text));
   command->allow_extras();
   for (const Setting& setting : settings::table())
-    if ((setting.commands & info.command) != 0) add_flag(*command, setting);
+    if ((setting.commands & info.command) != 0)
+      add_flag(*command, setting,
+               std::find(info.positional.begin(), info.positional.end(), setting.name) !=
+                   info.positional.end());
 }
 
 // What CLI11 did not recognise: a wrong flag, a wrong command, or a stray word.
@@ -67,8 +71,12 @@ void add_command(CLI::App& program, const settings::CommandInfo& info) {
 }
 
 // Flags are applied after the configuration file, so that they win.
-settings::Values resolve(settings::Command command, const CLI::App& given) {
-  settings::Values values(command);
+settings::Values resolve(const CLI::App& given) {
+  const auto known = settings::commands();
+  const auto info = std::find_if(known.begin(), known.end(), [&](const auto& command) {
+    return command.name == given.get_name();
+  });
+  settings::Values values(info->command);
   const auto text = [&](const Setting& setting) {
     const CLI::Option* option = given.get_option("--" + std::string(setting.name));
     return option->count() == 0 ? std::nullopt : std::optional(option->results().back());
@@ -134,7 +142,7 @@ Request read_command_line(const std::vector<std::string>& arguments) {
   if (json)
     throw InputError(fmt::format("--json goes after the command: sharpen {} --json",
                                  chosen.front()->get_name()));
-  return {.kind = Request::Kind::solve, .values = resolve(settings::solve, *chosen.front())};
+  return {.kind = Request::Kind::command, .values = resolve(*chosen.front())};
 }
 
 }  // namespace sharpen::app

@@ -11,7 +11,7 @@
 namespace sharpen::app {
 
 struct Request {
-  enum class Kind { print, version, solve };
+  enum class Kind { print, version, command };
   Kind kind = Kind::print;
   std::string text = {};                        // print: help and the like
   bool json = false;                            // version

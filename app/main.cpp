@@ -2,6 +2,7 @@
 #include <csignal>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,20 @@
 namespace sharpen::app {
 namespace {
 
+void run_command(const settings::Values& values) {
+  switch (values.command()) {
+    case settings::solve: return solve(values);
+    default: break;
+  }
+  throw std::logic_error("a command of the table has no function");
+}
+
 void run(const std::vector<std::string>& arguments) {
   const Request request = read_command_line(arguments);
   switch (request.kind) {
     case Request::Kind::print: return print(request.text);
     case Request::Kind::version: return print(version_text(request.json));
-    case Request::Kind::solve: return solve(*request.values);
+    case Request::Kind::command: return run_command(*request.values);
   }
 }
 

@@ -5,6 +5,7 @@
 // A value comes from the first of: a flag, the configuration file, the default.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -30,12 +31,21 @@ enum class Kind {
 };
 
 // Commands as bits, so that a row can name several.
-enum Command : unsigned { solve = 1u << 0, every_command = ~0u };
+enum Command : unsigned {
+  solve = 1u << 0,
+  simulate = 1u << 1,
+  doctor = 1u << 2,
+  backtest = 1u << 3,
+  compare = 1u << 4,
+  every_command = ~0u,
+};
 
 struct CommandInfo {
   Command command;
   std::string_view name;
   std::string_view text;
+  // Settings that may also be given by position, without their flag; "" for none.
+  std::array<std::string_view, 2> positional = {};
 };
 
 // [low, high]; an infinite end is open, and `above` makes the lower end open too.
