@@ -1,0 +1,79 @@
+// A whole backtest: a framework (where mu comes from), an optimizer (what is held for it), the
+// walk through the panel, and what it amounts to (docs/backtest.md).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/backtest/metrics.hpp"
+#include "sharpen/backtest/policies.hpp"
+#include "sharpen/backtest/statistics.hpp"
+#include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/base/settings.hpp"
+
+namespace sharpen::backtest {
+
+enum class Framework {
+  rolling,   // mu and Sigma of the window at every rebalance
+  historic,  // mu of the training part
+  signal,    // mu from the user's own file
+};
+
+enum class HistoricRisk { rolling, train };
+
+std::string_view name(Framework framework);
+
+struct BacktestSettings {
+  Framework framework = Framework::rolling;
+  std::string optimizer = "swap";  // oscar, symmetric, greedy, swap, equal
+  settings::CountOrShare k = {.count = 0, .percent = 10.0};
+  layer::Net net = layer::Net::positive;
+  layer::SizingSettings sizing;  // its target volatility is per period
+  double shrinkage = 0.10;
+  risk::Form form = risk::Form::automatic;
+  HistoricRisk historic_risk = HistoricRisk::rolling;
+
+  settings::CountOrAll lookback = {.count = 100, .all = false};
+  std::optional<std::int64_t> min_history;  // none: lookback, or 100 for a lookback of all rows
+  std::string split;                        // share or date (split_row); "": none, 80% for historic
+  std::string stats_from;  // row from 1 or date (stats_row); "": the first traded period
+  std::int64_t rebalance = 1;
+  double cost_bps = 0.0;
+  double risk_free = 0.0;  // a year; risk_free / periods_per_year per period
+  double periods_per_year = 252.0;
+  std::string benchmark;  // ticker, taken out of the universe; "": none
+  bool gaps = false;      // the panel may hold NaN (universe available)
+
+  std::int64_t trials = 1;
+  BootstrapSettings bootstrap;
+};
+
+struct BacktestResult {
+  std::vector<std::string> tickers;  // the universe: columns that weights refer to
+  Index training_rows = 0;           // rows before the split; 0 without one
+  Run run;
+  Metrics metrics;
+  SharpeStatistics statistics;
+  std::vector<std::string> warnings;
+};
+
+// `signal` is for Framework::signal only. Throws InputError for settings that do not fit each
+// other or the panel, Interrupted when asked to stop.
+BacktestResult backtest(const market::Panel& returns, const BacktestSettings& settings,
+                        const Threads& threads, const market::Panel* signal = nullptr,
+                        const RunControl& control = {});
+
+// Rows of the training part. "80%" or "0.8": that share of the rows, rounded half away from
+// zero; a date (YYYY-MM-DD, YYYY-MM, YYYY): the rows before it. Each part keeps one row at least.
+Index split_row(std::span<const std::string> dates, const std::string& split);
+
+// A row of the returns, from 0: "2" is the second row; a date (YYYY-MM-DD, YYYY-MM) the first
+// row that is not before it.
+Index stats_row(std::span<const std::string> dates, const std::string& stats_from);
+
+}  // namespace sharpen::backtest

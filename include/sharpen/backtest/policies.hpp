@@ -1,0 +1,102 @@
+// The policies there are: a source of expected returns (the framework) with an optimizer, and
+// equal weights.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sharpen/backtest/policy.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/market/panel.hpp"
+#include "sharpen/risk/risk.hpp"
+#include "sharpen/select/select.hpp"
+
+namespace sharpen::backtest {
+
+// Where mu comes from.
+class SignalSource {
+ public:
+  virtual ~SignalSource() = default;
+  // mu (m): expected returns of batch.assets over the row after window i.
+  virtual void expected_returns(const WindowBatch& batch, Index i, Vec mu) const = 0;
+  // Whether there is an expectation for the asset at the end of panel row `row`.
+  virtual bool has(Index row, Index asset) const;
+};
+
+// rolling: the mean of the window.
+class RollingMean : public SignalSource {
+ public:
+  void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;
+};
+
+// historic: the mean of the training part, rows (T, n), the same at every decision.
+class TrainingMean : public SignalSource {
+ public:
+  explicit TrainingMean(ConstMat training);
+  void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;
+
+ private:
+  std::vector<double> mean_;  // (n)
+};
+
+// signal: predictions by date. Row `date` of `signal` is what was expected at the end of that
+// day, from what was known by then, for the row after it.
+class GivenSignal : public SignalSource {
+ public:
+  // Matched to the panel by ticker and date, in any order of tickers; more of either is ignored.
+  // `rows`: the panel rows that decisions are made at. A ticker or a date that the signal lacks
+  // is an InputError that names it; so is a gap (NaN), unless gaps are allowed: the asset is
+  // then not held by that decision.
+  GivenSignal(const market::Panel& signal, const market::Panel& returns,
+              std::span<const Index> rows, bool gaps_allowed);
+  void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;
+  bool has(Index row, Index asset) const override;
+
+ private:
+  Index n_;
+  std::vector<Index> slot_;     // (rows of the panel): row of values_, or -1
+  std::vector<double> values_;  // (decisions, n)
+};
+
+struct OptimizerSettings {
+  select::Optimizer optimizer = select::Optimizer::swap;
+  settings::CountOrShare k = {.count = 0, .percent = 10.0};  // of the assets of the day
+  layer::Net net = layer::Net::positive;
+  layer::SizingSettings sizing;
+  double shrinkage = 0.10;
+  risk::Form form = risk::Form::automatic;
+};
+
+// The count among the m assets of a day: at least 1, at most m.
+Index names_to_hold(const settings::CountOrShare& k, Index m);
+
+// mu from the source, Sigma of the window, at most k names (select.hpp).
+class SelectingPolicy : public Policy {
+ public:
+  SelectingPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings);
+  // Sigma of the training part (T, n) instead of the windows'. Needs panels without gaps.
+  SelectingPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
+                  ConstMat training);
+
+  Index least_history() const override { return fixed_risk_ ? 0 : 2; }
+  bool usable(Index row, Index asset) const override { return source_->has(row, asset); }
+  Index batch_size(Index m, Index T) const override;
+  void decide(const WindowBatch& batch, std::span<Decision> out) const override;
+
+ private:
+  std::unique_ptr<const SignalSource> source_;
+  OptimizerSettings settings_;
+  risk::RiskSettings risk_settings_;
+  std::vector<double> training_;            // a copy: a low-rank risk refers to it
+  std::unique_ptr<risk::Risk> fixed_risk_;  // one sample
+};
+
+// 1/m of wealth in each of the day's m assets, fully invested: no sizing, no k, no history.
+class EqualWeights : public Policy {
+ public:
+  Index least_history() const override { return 0; }
+  void decide(const WindowBatch& batch, std::span<Decision> out) const override;
+};
+
+}  // namespace sharpen::backtest

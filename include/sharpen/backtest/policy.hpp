@@ -1,0 +1,67 @@
+// A policy maps windows of past returns to weights; the engine (walk_forward.hpp) does the rest.
+//
+// A decision is made at the end of panel row d, knows the rows up to and including d, and is held
+// over row d + 1. Whatever a policy keeps (a signal, a trained network) must keep to that rule too.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sharpen/base/status.hpp"
+#include "sharpen/base/view.hpp"
+
+namespace sharpen::backtest {
+
+struct Position {
+  Index asset = 0;  // column of the panel
+  double weight = 0.0;
+
+  bool operator==(const Position&) const = default;
+};
+
+struct Decision {
+  Outcome outcome;
+  std::vector<Position> positions;  // non-zero weights, ascending by asset; empty for cash
+};
+
+// Consecutive decisions over the same assets, with windows of the same length T. Window i is
+// rows [ends[i] - T, ends[i]) of `returns`; a policy may read later rows for later windows only.
+struct WindowBatch {
+  ConstMat returns;               // (R, m), finite; nothing after the last window
+  Index lookback = 0;             // T; 0 before the first row of the panel
+  std::span<const Index> ends;    // ascending, rows of `returns`
+  Index first_row = 0;            // of the panel, that row 0 of `returns` is
+  std::span<const Index> assets;  // (m) columns of the panel, ascending
+
+  Index size() const { return static_cast<Index>(ends.size()); }
+  Index end(Index i) const { return ends[static_cast<std::size_t>(i)]; }
+  ConstMat window(Index i) const { return returns.middle_rows(end(i) - lookback, lookback); }
+  // The panel row at whose end decision i is made; -1 before the first one.
+  Index decision_row(Index i) const { return first_row + end(i) - 1; }
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+
+  // Rows without which there is no decision: 0 for a policy that needs no history. Such a policy
+  // is given windows of the least history only, the others windows of the full lookback.
+  virtual Index least_history() const = 0;
+
+  // Whether the asset may be held at all by a decision at the end of panel row `row`. For what
+  // the policy itself may lack, such as a prediction; windows with gaps are the engine's affair.
+  virtual bool usable(Index row, Index asset) const;
+
+  // Decisions per batch: few enough to share the memory of m assets and windows of T rows.
+  virtual Index batch_size(Index m, Index T) const;
+
+  // True for a policy that carries something from one decision to the next: its batches then
+  // come one after the other, oldest first.
+  virtual bool sequential() const { return false; }
+
+  // Fills one Decision per window. Called from several threads at once unless sequential. Never
+  // throws for the values of returns: a decision that cannot be made is an outcome.
+  virtual void decide(const WindowBatch& batch, std::span<Decision> out) const = 0;
+};
+
+}  // namespace sharpen::backtest

@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+
+#include "sharpen/backtest/policies.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::backtest {
+
+namespace {
+
+std::string and_more(std::size_t missing) {
+  return missing > 1 ? fmt::format(" (and {} more)", missing - 1) : std::string();
+}
+
+// The signal's column for each of the panel's tickers.
+std::vector<Index> matched_columns(const market::Panel& signal, const market::Panel& returns) {
+  std::unordered_map<std::string_view, Index> column_of;
+  for (Index j = 0; j < signal.n(); ++j)
+    column_of.emplace(signal.tickers[static_cast<std::size_t>(j)], j);
+  std::vector<Index> columns;
+  std::vector<std::string_view> missing;
+  for (const std::string& ticker : returns.tickers) {
+    const auto found = column_of.find(ticker);
+    if (found == column_of.end())
+      missing.push_back(ticker);
+    else
+      columns.push_back(found->second);
+  }
+  if (!missing.empty()) {
+    const std::vector<std::string_view> known(signal.tickers.begin(), signal.tickers.end());
+    throw InputError(fmt::format(
+        "the signal has no column for ticker {}{}{}; add it, or leave the asset out by --tickers",
+        printable(missing.front()), and_more(missing.size()),
+        did_you_mean(missing.front(), known)));
+  }
+  return columns;
+}
+
+// The signal's row for each decision.
+std::vector<Index> matched_rows(const market::Panel& signal, const market::Panel& returns,
+                                std::span<const Index> rows) {
+  std::vector<Index> matched;
+  std::vector<std::string_view> missing;
+  for (const Index row : rows) {
+    if (row < 0)
+      throw InputError(
+          "the signal cannot have a row before the first return; give min-history >= 2");
+    const std::string& date = returns.dates[static_cast<std::size_t>(row)];
+    const auto found = std::lower_bound(signal.dates.begin(), signal.dates.end(), date);
+    if (found == signal.dates.end() || *found != date)
+      missing.push_back(date);
+    else
+      matched.push_back(found - signal.dates.begin());
+  }
+  if (!missing.empty()) {
+    const std::string range =
+        signal.dates.empty() ? "nothing"
+                             : fmt::format("{} to {}", signal.dates.front(), signal.dates.back());
+    throw InputError(
+        fmt::format("the signal has no row for {}{}, where a decision is due (it covers {}); add "
+                    "the rows, or choose the periods to trade by --split DATE and --to DATE",
+                    missing.front(), and_more(missing.size()), range));
+  }
+  return matched;
+}
+
+}  // namespace
+
+GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& returns,
+                         std::span<const Index> rows, bool gaps_allowed)
+    : n_(returns.n()), slot_(static_cast<std::size_t>(returns.rows()), -1) {
+  const std::vector<Index> columns = matched_columns(signal, returns);
+  const std::vector<Index> from = matched_rows(signal, returns, rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    slot_[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      const double value = signal.matrix()(from[i], columns[j]);
+      if (!std::isfinite(value) && !gaps_allowed)
+        throw InputError(fmt::format(
+            "the signal has no value for ticker {} on {}; fill it, or use --universe available",
+            printable(returns.tickers[j]), signal.dates[static_cast<std::size_t>(from[i])]));
+      values_.push_back(value);
+    }
+  }
+}
+
+void GivenSignal::expected_returns(const WindowBatch& batch, Index i, Vec mu) const {
+  const Index slot = slot_[static_cast<std::size_t>(batch.decision_row(i))];
+  for (std::size_t j = 0; j < mu.size(); ++j)
+    mu[j] =
+        slot < 0 ? std::nan("") : values_[static_cast<std::size_t>(slot * n_ + batch.assets[j])];
+}
+
+bool GivenSignal::has(Index row, Index asset) const {
+  if (row < 0 || slot_[static_cast<std::size_t>(row)] < 0) return false;
+  const Index slot = slot_[static_cast<std::size_t>(row)];
+  return std::isfinite(values_[static_cast<std::size_t>(slot * n_ + asset)]);
+}
+
+}  // namespace sharpen::backtest

@@ -1,0 +1,125 @@
+#include "sharpen/backtest/policies.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sharpen/base/threads.hpp"
+
+namespace sharpen::backtest {
+
+namespace {
+
+// What one batch may keep in memory for its covariances.
+constexpr double kBatchBytes = 48e6;
+constexpr Index kMostPerBatch = 32;
+
+void column_means(ConstMat rows, Vec mean) {
+  std::fill(mean.begin(), mean.end(), 0.0);
+  for (Index t = 0; t < rows.rows; ++t) {
+    const double* r = rows.row(t).data();
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += r[j];
+  }
+  for (double& m : mean) m /= static_cast<double>(rows.rows);
+}
+
+risk::RiskSettings risk_settings(const OptimizerSettings& settings) {
+  return {.shrinkage = settings.shrinkage,
+          .form = settings.form,
+          .parts = {.lower = settings.optimizer == select::Optimizer::oscar,
+                    .root = settings.optimizer == select::Optimizer::symmetric,
+                    .restriction = false}};
+}
+
+// Weights that could not be computed, or are out of the range of numbers, are cash.
+void take(const select::Portfolio& portfolio, std::span<const Index> assets, Decision& out) {
+  out.outcome = portfolio.outcome;
+  out.positions.clear();
+  if (out.outcome.status == Status::invalid_input) return;
+  for (const Index i : portfolio.support) {
+    const double weight = portfolio.weights[static_cast<std::size_t>(i)];
+    if (!std::isfinite(weight)) {
+      out.outcome.status = Status::invalid_input;
+      out.positions.clear();
+      return;
+    }
+    if (weight != 0.0) out.positions.push_back({assets[static_cast<std::size_t>(i)], weight});
+  }
+}
+
+}  // namespace
+
+bool SignalSource::has(Index, Index) const { return true; }
+
+void RollingMean::expected_returns(const WindowBatch& batch, Index i, Vec mu) const {
+  column_means(batch.window(i), mu);
+}
+
+TrainingMean::TrainingMean(ConstMat training) : mean_(static_cast<std::size_t>(training.cols)) {
+  column_means(training, mean_);
+}
+
+void TrainingMean::expected_returns(const WindowBatch& batch, Index, Vec mu) const {
+  for (std::size_t j = 0; j < mu.size(); ++j)
+    mu[j] = mean_[static_cast<std::size_t>(batch.assets[j])];
+}
+
+Index names_to_hold(const settings::CountOrShare& k, Index m) {
+  const bool count = k.percent == 0.0;
+  return count ? std::min(static_cast<Index>(k.count), m) : k.of(m, "k");
+}
+
+SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
+                                 const OptimizerSettings& settings)
+    : source_(std::move(source)), settings_(settings), risk_settings_(risk_settings(settings)) {
+  risk_settings_.validate();
+  settings_.sizing.validate();
+}
+
+SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
+                                 const OptimizerSettings& settings, ConstMat training)
+    : SelectingPolicy(std::move(source), settings) {
+  for (Index t = 0; t < training.rows; ++t)
+    training_.insert(training_.end(), training.row(t).begin(), training.row(t).end());
+  const Index rows = training.rows;
+  fixed_risk_ = risk::from_windows({training_.data(), rows, training.cols}, rows,
+                                   std::span(&rows, 1), risk_settings_, Threads(1));
+}
+
+Index SelectingPolicy::batch_size(Index m, Index T) const {
+  // The larger of what the two forms keep per sample.
+  const double dense = 3.0 * static_cast<double>(m) * static_cast<double>(m);
+  const double low_rank = static_cast<double>(m + T) * static_cast<double>(T + 16);
+  const double most = kBatchBytes / (8.0 * std::max({1.0, dense, low_rank}));
+  return std::clamp(static_cast<Index>(most), Index{1}, kMostPerBatch);
+}
+
+void SelectingPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const {
+  const auto m = static_cast<Index>(batch.assets.size());
+  std::unique_ptr<risk::Risk> own;
+  if (!fixed_risk_)
+    own = risk::from_windows(batch.returns, batch.lookback, batch.ends, risk_settings_, Threads(1));
+  const risk::Risk& risk = fixed_risk_ ? *fixed_risk_ : *own;
+  const select::SelectSettings select = {.k = names_to_hold(settings_.k, m),
+                                         .optimizer = settings_.optimizer,
+                                         .net = settings_.net,
+                                         .sizing = settings_.sizing};
+  select::Selector selector(select, risk);
+  select::Portfolio portfolio;
+  std::vector<double> mu(static_cast<std::size_t>(m));
+  for (Index i = 0; i < batch.size(); ++i) {
+    source_->expected_returns(batch, i, mu);
+    selector.run(risk, fixed_risk_ ? 0 : i, mu, portfolio);
+    take(portfolio, batch.assets, out[static_cast<std::size_t>(i)]);
+  }
+}
+
+void EqualWeights::decide(const WindowBatch& batch, std::span<Decision> out) const {
+  const double weight = 1.0 / static_cast<double>(batch.assets.size());
+  for (Decision& decision : out) {
+    decision.outcome.status = Status::ok;
+    decision.positions.clear();
+    for (const Index asset : batch.assets) decision.positions.push_back({asset, weight});
+  }
+}
+
+}  // namespace sharpen::backtest
