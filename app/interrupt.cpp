@@ -1,0 +1,32 @@
+#include "interrupt.hpp"
+
+#include <csignal>
+
+namespace sharpen::app {
+
+namespace {
+
+// The only thing a signal handler may touch.
+volatile std::sig_atomic_t signal_seen = 0;
+
+extern "C" void note_signal(int number) {
+  signal_seen = 1;
+  std::signal(number, SIG_DFL);
+}
+
+}  // namespace
+
+Interrupts::Interrupts() {
+  signal_seen = 0;
+  std::signal(SIGINT, note_signal);
+  std::signal(SIGTERM, note_signal);
+}
+
+Interrupts::~Interrupts() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+bool Interrupts::seen() const { return signal_seen != 0; }
+
+}  // namespace sharpen::app

@@ -1,0 +1,36 @@
+// How far long work is, on standard error: a bar on a terminal; otherwise one line for each stage
+// that takes more than two seconds. Quick work says nothing.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "sharpen/base/view.hpp"
+
+namespace sharpen::app {
+
+class Progress {
+ public:
+  Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();  // takes the bar away
+
+  void stage(std::string_view text);
+  // By one thread at a time.
+  void update(Index done, Index total);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double seconds() const;  // since the stage began
+  void draw(Index done, Index total);
+
+  bool terminal_;
+  std::string stage_;
+  Clock::time_point started_;
+  double drawn_ = -1.0;  // when the bar was last drawn, in seconds of the stage
+  bool told_ = false;    // the line of this stage is printed
+};
+
+}  // namespace sharpen::app
