@@ -35,14 +35,21 @@ double resampled_sharpe(ConstVec x) {
   return s.mean == 0.0 ? 0.0 : std::copysign(kInfinity, s.mean);
 }
 
-// One resample of the stationary bootstrap: at every step a new block starts with probability
-// 1/block, else the next period follows; the last is followed by the first.
+// One resample of the stationary bootstrap: blocks start at any period and go on, after the last
+// period with the first, for a geometric number of periods with mean `block`.
 void stationary_resample(ConstVec x, double block, Random& random, Vec out) {
-  std::size_t at = 0;
-  for (std::size_t t = 0; t < out.size(); ++t) {
-    const bool fresh = t == 0 || random.uniform() * block < 1.0;
-    at = fresh ? random.below(x.size()) : at + 1 == x.size() ? 0 : at + 1;
-    out[t] = x[at];
+  const double log_go_on = block > 1.0 ? std::log1p(-1.0 / block) : 0.0;
+  for (std::size_t t = 0; t < out.size();) {
+    std::size_t at = random.below(x.size());
+    // P(more than m periods) = (1 - 1/block)^m, inverted.
+    const double length =
+        block > 1.0 ? std::floor(std::log(random.uniform_open()) / log_go_on) + 1.0 : 1.0;
+    const auto left = static_cast<double>(out.size() - t);
+    for (const std::size_t end = t + static_cast<std::size_t>(std::min(length, left)); t < end;
+         ++t) {
+      out[t] = x[at];
+      at = at + 1 == x.size() ? 0 : at + 1;
+    }
   }
 }
 

@@ -14,13 +14,13 @@ struct Sample {
   double squares = std::numeric_limits<double>::quiet_NaN();  // sum of (x - mean)^2
 };
 
-// Two passes: the sum of squares keeps its digits however far the mean is from zero. NaN for
-// nothing.
+// Two passes, and sums from the first value on: digits are kept however far the mean is from
+// zero, and equal values have no deviation at all. NaN for nothing.
 inline Sample sample(ConstVec x) {
   if (x.empty()) return {};
   double sum = 0.0;
-  for (const double value : x) sum += value;
-  Sample out{.mean = sum / static_cast<double>(x.size()), .squares = 0.0};
+  for (const double value : x) sum += value - x[0];
+  Sample out{.mean = x[0] + sum / static_cast<double>(x.size()), .squares = 0.0};
   for (const double value : x) out.squares += (value - out.mean) * (value - out.mean);
   return out;
 }
