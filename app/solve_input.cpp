@@ -97,7 +97,7 @@ market::Panel read_panel(const Values& values, Source source) {
   if (source == Source::demo)
     return demo_returns(static_cast<std::uint64_t>(values.integer("seed")));
   const std::string& file = values.text(source == Source::prices ? "prices" : "returns");
-  return market::read_wide_csv(file, kind_of(values, source));
+  return market::read_panel(file, kind_of(values, source));
 }
 
 // The last `lookback` returns of the panel.

@@ -39,7 +39,8 @@ target_include_directories(sharpen
   PRIVATE "${PROJECT_SOURCE_DIR}/src")
 # Header-only dependencies stay out of the installed package: nobody needs them to link.
 target_link_libraries(sharpen PRIVATE
-  TBB::tbb fmt::fmt spdlog::spdlog tomlplusplus::tomlplusplus OpenBLAS::Lapacke Threads::Threads
+  TBB::tbb fmt::fmt spdlog::spdlog tomlplusplus::tomlplusplus OpenBLAS::Lapacke ZLIB::ZLIB
+  Threads::Threads
   $<BUILD_INTERFACE:Eigen3::Eigen>
   $<BUILD_INTERFACE:FastFloat::fast_float>
   $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)

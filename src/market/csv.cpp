@@ -14,18 +14,31 @@ bool starts_with_bytes(std::string_view text, std::string_view bytes) {
   return text.substr(0, bytes.size()) == bytes;
 }
 
+// Whichever of comma and semicolon comes first on the first line, outside quotation marks.
+char separator_of(std::string_view text) {
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (c == '\n') break;
+    if (!quoted && (c == ',' || c == ';')) return c;
+  }
+  return ',';
+}
+
 }  // namespace
 
 CsvCursor::CsvCursor(std::string_view text, std::string_view name) : name_(name) {
   using namespace std::string_view_literals;
   if (starts_with_bytes(text, "\xff\xfe"sv) || starts_with_bytes(text, "\xfe\xff"sv))
     fail({name}, "is UTF-16 text; save it as UTF-8");
-  if (starts_with_bytes(text, "\x1f\x8b"sv)) fail({name}, "is compressed; unpack it with gunzip");
+  if (starts_with_bytes(text, "\x1f\x8b"sv))
+    fail({name}, "is compressed; unpack it with gunzip, or give it a name that ends in .gz");
   if (starts_with_bytes(text, "PK\x03\x04"sv))
     fail({name}, "is a zip archive or a workbook; export it as CSV");
   if (starts_with_bytes(text, "\xef\xbb\xbf"sv)) text.remove_prefix(3);
   at_ = line_start_ = text.data();
   end_ = text.data() + text.size();
+  separator_ = separator_of(text);
   if (std::all_of(at_, end_, [](char c) { return is_blank(c) || c == '\r' || c == '\n'; }))
     fail({name}, "is empty; a header line and rows are expected");
 }
@@ -53,7 +66,7 @@ std::string_view CsvCursor::field() {
     return quoted_field();
   }
   const char* p = first;
-  while (p != end_ && *p != ',' && *p != '\n' && *p != '\r' && *p != '"') ++p;
+  while (p != end_ && *p != separator_ && *p != '\n' && *p != '\r' && *p != '"') ++p;
   check_bytes(at_, p);
   if (p != end_ && *p == '"')
     fail(place(), fmt::format("a quotation mark inside the unquoted field {}, at {}; quote the "
@@ -83,14 +96,11 @@ std::string_view CsvCursor::quoted_field() {
   std::string_view text(content, p);
   at_ = p + 1;
   while (at_ != end_ && is_blank(*at_)) ++at_;
-  if (at_ != end_ && *at_ == ';')
-    fail(place(), fmt::format("the fields are separated by semicolons, at line {}; save the file "
-                              "with commas between fields and points in numbers",
-                              line_));
-  if (at_ != end_ && *at_ != ',' && *at_ != '\n' && *at_ != '\r')
-    fail(place(), fmt::format("text after the closing quotation mark of {}, at {}; put a comma or "
-                              "a line end there",
-                              shown({open, p + 1}), spelled(place())));
+  if (at_ != end_ && *at_ != separator_ && *at_ != '\n' && *at_ != '\r')
+    fail(place(), fmt::format("text after the closing quotation mark of {}, at {}; put a {} "
+                              "or a line end there",
+                              shown({open, p + 1}), spelled(place()),
+                              separator_ == ',' ? "comma" : "semicolon"));
   if (!doubled) return text;
   unescaped_.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -117,13 +127,6 @@ void CsvCursor::refuse_lone_carriage_return() const {
   fail(place(), fmt::format("a carriage return without a line feed, at {}; save the file with LF "
                             "or CRLF line ends",
                             spelled(place())));
-}
-
-bool CsvCursor::comma() {
-  if (at_ == end_ || *at_ != ',') return false;
-  ++at_;
-  ++column_;
-  return true;
 }
 
 void CsvCursor::end_line() {

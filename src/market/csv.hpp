@@ -1,4 +1,5 @@
-// Comma-separated text (RFC 4180), field by field, without copying it.
+// Comma-separated text (RFC 4180), field by field, without copying it. Semicolons separate instead
+// where the first line has one before any comma.
 //
 // Fields are trimmed of blanks unless quoted. A field may not contain a line end, quoted or not:
 // no ticker, date or number does, and so the line number is the row number and an open quote is
@@ -23,11 +24,16 @@ class CsvCursor {
   // True when only blank lines are left. To be asked at the start of a line.
   bool finished();
 
-  // The field at the cursor (at most kMostFieldBytes, no NUL), which is left at the comma or line
-  // end after it. The view is valid until the next call.
+  // The field at the cursor (at most kMostFieldBytes, no NUL), which is left at the separator or
+  // line end after it. The view is valid until the next call.
   std::string_view field();
-  // Steps over the comma at the cursor; false if there is none.
-  bool comma();
+  // Steps over the separator at the cursor (a comma, mostly); false if there is none.
+  bool comma() {
+    if (at_ == end_ || *at_ != separator_) return false;
+    ++at_;
+    ++column_;
+    return true;
+  }
   // Steps over the line end at the cursor (or stands at the end of the text).
   void end_line();
 
@@ -40,10 +46,11 @@ class CsvCursor {
   Index column() const { return column_; }  // field number, from 1
   Place place() const { return {name_, line_, column_}; }
   std::string_view name() const { return name_; }
+  char separator_char() const { return separator_; }
   std::size_t bytes_left() const { return static_cast<std::size_t>(end_ - at_); }
 
   // For readers that parse plain fields in place: where the cursor stands, and a step forward
-  // over `fields` commas and what is between them.
+  // over `fields` separators and what is between them.
   const char* at() const { return at_; }
   const char* end() const { return end_; }
   void advance(const char* to, Index fields) {
@@ -59,6 +66,7 @@ class CsvCursor {
   const char* at_;
   const char* line_start_;
   const char* end_;
+  char separator_ = ',';
   std::string_view name_;
   Index line_ = 1;
   Index column_ = 1;

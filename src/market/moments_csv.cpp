@@ -86,7 +86,7 @@ Means parse_means(std::string_view text, std::string_view name) {
     const std::string ticker(cursor.field());
     const Place place = cursor.place();
     const Index found = cursor.count_fields();
-    if (found == 1) refuse_other_separators(ticker, place);
+    if (found == 1) refuse_tabs(ticker, place);
     if (found != 2) fail_count(cursor, found, 2, "ticker and mean");
     check_ticker(ticker, place);
     const auto [first, fresh] = out.line_of.try_emplace(ticker, cursor.line());
@@ -133,8 +133,10 @@ class CovarianceParser {
  private:
   void parse_header() {
     static_cast<void>(cursor_.finished());  // refuses a blank first line
-    refuse_other_separators(cursor_.field(), cursor_.place());
-    table_.tickers = parse_ticker_row(cursor_);
+    const Place line = {cursor_.name(), cursor_.line(), 1};
+    const std::vector<std::string> fields = parse_fields(cursor_);
+    refuse_tabs(fields[0], line);
+    table_.tickers = checked_tickers(fields, line);
     cursor_.end_line();
     for (const std::string& ticker : table_.tickers)
       table_.column_of.emplace(ticker, static_cast<Index>(table_.column_of.size()));

@@ -45,13 +45,18 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
+bool is_missing(std::string_view text) {
+  return is_one_of(without_sign(text),
+                   {"nan", "na", "n/a", "#n/a", "null", "none", "nil", "-", ".", ""});
+}
+
 NumberFault explain_number(std::string_view text) {
   const std::string quoted = shown(text);
   const std::string plain = "write a plain decimal number such as 101.25";
   const std::string_view rest = without_sign(text);
   if (text.find('\0') != std::string_view::npos)
     return {quoted + " holds a NUL byte", "the file is not text: export it again as CSV"};
-  if (is_one_of(rest, {"nan", "na", "n/a", "#n/a", "null", "none", "nil", "-", ".", ""}))
+  if (is_missing(text))
     return {quoted + " stands for a missing value", "fill it, or drop the ticker or the rows"};
   if (is_one_of(rest, {"inf", "infinity"})) return {quoted + " is not a finite number", plain};
   if (rest.size() > 1 && rest[0] == '0' && lower(rest[1]) == 'x')

@@ -11,6 +11,9 @@ namespace sharpen::market {
 // at least. Nothing else: no blanks, NaN, infinity, hexadecimal, overflow.
 std::optional<double> parse_number(std::string_view text);
 
+// Whether the text is a word for a missing value: NaN, NA, N/A, null, none, - and the like.
+bool is_missing(std::string_view text);
+
 // Why parse_number refused this text, and what to do: "\"1,5\" has a comma ...; write ...".
 struct NumberFault {
   std::string what;

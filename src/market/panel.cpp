@@ -16,6 +16,27 @@ namespace sharpen::market {
 
 namespace {
 
+// p(t)/p(t - 1) - 1.
+double return_of(const Panel& prices, Index t, Index j) {
+  const double before = prices.matrix()(t - 1, j);
+  const double after = prices.matrix()(t, j);
+  // The difference of near prices is exact, so this keeps the digits p(t)/p(t-1) - 1 loses.
+  const double r = (after - before) / before;
+  // Written so that NaN, the return where a price is missing, passes.
+  if (!(before <= 0.0 || after <= 0.0 || std::isinf(r))) return r;
+  const bool at_before = before <= 0.0;
+  const std::string_view ticker = prices.tickers[static_cast<std::size_t>(j)];
+  const std::string& date = prices.dates[static_cast<std::size_t>(at_before ? t - 1 : t)];
+  if (at_before || after <= 0.0)
+    throw InputError(fmt::format(
+        "the price {} of ticker {} on {} is not positive and has no return; correct it, or give "
+        "--on-suspect adjust, drop-asset or drop-day",
+        at_before ? before : after, shortened(ticker), date));
+  throw InputError(fmt::format(
+      "the return of ticker {} on {} is not finite (price {} after {}); correct the prices",
+      shortened(ticker), date, after, before));
+}
+
 Panel returns_of_prices(const Panel& prices) {
   if (prices.rows() < 2)
     throw InputError(fmt::format(
@@ -27,14 +48,7 @@ Panel returns_of_prices(const Panel& prices) {
   out.values.resize(prices.values.size() - prices.tickers.size());
   for (Index t = 0; t + 1 < p.rows; ++t) {
     for (Index j = 0; j < n; ++j) {
-      // The difference of near prices is exact, so this keeps the digits p(t+1)/p(t) - 1 loses.
-      const double r = (p(t + 1, j) - p(t, j)) / p(t, j);
-      if (!std::isfinite(r))
-        throw InputError(fmt::format(
-            "the return of ticker {} on {} is not finite (price {} after {}); correct the prices",
-            shortened(prices.tickers[static_cast<std::size_t>(j)]),
-            prices.dates[static_cast<std::size_t>(t) + 1], p(t + 1, j), p(t, j)));
-      out.values[static_cast<std::size_t>(t * n + j)] = r;
+      out.values[static_cast<std::size_t>(t * n + j)] = return_of(prices, t + 1, j);
     }
   }
   return out;

@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 
+#include "market/gzip.hpp"
 #include "market/place.hpp"
 #include "sharpen/base/error.hpp"
 
@@ -35,14 +36,6 @@ class Descriptor {
   int fd_;
 };
 
-// The parsed numbers may need as much room again as the text, so half the memory is the most.
-std::size_t most_bytes() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::size_t{1} << 34;
-  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 2;
-}
-
 [[noreturn]] void fail_reading(const std::string& name, int error) {
   const std::string reason = std::generic_category().message(error);
   fail({name}, fmt::format("cannot be read: {}; check the path and its permissions", reason));
@@ -64,6 +57,13 @@ std::size_t read_block(int fd, char* out, std::size_t most, const std::string& n
 
 }  // namespace
 
+std::size_t most_memory() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES);
+  const long page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return std::size_t{1} << 34;
+  return static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) / 2;
+}
+
 void TextFile::grow(std::size_t capacity) {
   char* grown = static_cast<char*>(std::realloc(data_.get(), capacity));
   if (!grown) throw std::bad_alloc();
@@ -73,6 +73,26 @@ void TextFile::grow(std::size_t capacity) {
 }
 
 TextFile::TextFile(const std::filesystem::path& file) {
+  const bool packed = file.extension() == ".gz";
+  load(file, packed);
+  if (packed) unpack(file.string());
+}
+
+void TextFile::unpack(const std::string& name) {
+  TextFile text;
+  try {
+    gunzip(this->text(), name, most_memory(), [&](std::string_view piece) {
+      if (text.capacity_ - text.size_ < piece.size()) text.grow(2 * text.capacity_ + piece.size());
+      if (!piece.empty()) std::memcpy(text.data_.get() + text.size_, piece.data(), piece.size());
+      text.size_ += piece.size();
+    });
+  } catch (const std::bad_alloc&) {
+    fail_too_large(name, text.size_);
+  }
+  *this = std::move(text);
+}
+
+void TextFile::load(const std::filesystem::path& file, bool packed) {
   const std::string name = file.string();
   if (name.empty()) throw InputError("the file name is empty; name the file to read");
   const Descriptor descriptor(name.c_str());
@@ -81,7 +101,7 @@ TextFile::TextFile(const std::filesystem::path& file) {
   if (::fstat(descriptor.get(), &info) != 0) fail_reading(name, errno);
   if (S_ISDIR(info.st_mode)) fail({name}, "is a directory; name a file in it");
 
-  const std::size_t most = most_bytes();
+  const std::size_t most = most_memory();
   const std::size_t expected =
       S_ISREG(info.st_mode) ? static_cast<std::size_t>(std::max<off_t>(info.st_size, 0)) : 0;
   if (expected > most) fail_too_large(name, expected);
@@ -91,7 +111,7 @@ TextFile::TextFile(const std::filesystem::path& file) {
       if (capacity_ - size_ < kBlock) grow(2 * capacity_);
       const std::size_t got = read_block(descriptor.get(), data_.get() + size_, kBlock, name);
       if (got == 0) return;
-      const bool binary = std::memchr(data_.get() + size_, 0, got) != nullptr;
+      const bool binary = !packed && std::memchr(data_.get() + size_, 0, got) != nullptr;
       size_ += got;
       if (size_ > most) fail_too_large(name, size_);
       if (binary) return;

@@ -1,10 +1,11 @@
-// A whole text file in memory. Regular files, pipes and devices alike; what cannot be read, or
-// would not fit into memory, is an InputError.
+// A whole text file in memory, unpacked if its name ends in .gz. Regular files, pipes and devices
+// alike; what cannot be read, or would not fit into memory, is an InputError.
 #pragma once
 
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace sharpen::market {
@@ -20,11 +21,17 @@ class TextFile {
   struct Free {
     void operator()(char* data) const { std::free(data); }
   };
+  TextFile() = default;
+  void load(const std::filesystem::path& file, bool packed);
+  void unpack(const std::string& name);
   void grow(std::size_t capacity);
 
   std::unique_ptr<char, Free> data_;  // not initialised before it is read into
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
+
+// Half the memory of the machine: the most bytes a text may have, and the most its numbers may.
+std::size_t most_memory();
 
 }  // namespace sharpen::market

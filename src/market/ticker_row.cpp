@@ -6,12 +6,11 @@
 
 namespace sharpen::market {
 
-void refuse_other_separators(std::string_view first_field, const Place& place) {
-  const bool semicolons = first_field.find(';') != std::string_view::npos;
-  if (!semicolons && first_field.find('\t') == std::string_view::npos) return;
-  fail(place, fmt::format("the fields are separated by {}, at line {}; save the file with commas "
+void refuse_tabs(std::string_view first_field, const Place& place) {
+  if (first_field.find('\t') == std::string_view::npos) return;
+  fail(place, fmt::format("the fields are separated by tabs, at line {}; save the file with commas "
                           "between fields and points in numbers",
-                          semicolons ? "semicolons" : "tabs", place.line));
+                          place.line));
 }
 
 void check_ticker(std::string_view ticker, const Place& place) {
@@ -23,29 +22,36 @@ void check_ticker(std::string_view ticker, const Place& place) {
                             shown(ticker), spelled(place)));
 }
 
-std::vector<std::string> parse_ticker_row(CsvCursor& cursor) {
-  std::vector<std::string> tickers;
-  std::unordered_map<std::string, Index> column_of;
-  while (cursor.comma()) {
+std::vector<std::string> parse_fields(CsvCursor& cursor) {
+  std::vector<std::string> fields;
+  do {
     if (cursor.column() > CsvCursor::kMostColumns + 1)
       fail(cursor.place(), fmt::format("the header has more than {} tickers; is this a CSV file "
                                        "with one column per ticker?",
                                        CsvCursor::kMostColumns));
-    std::string ticker(cursor.field());
-    check_ticker(ticker, cursor.place());
-    const auto [first, fresh] = column_of.try_emplace(ticker, cursor.column());
+    fields.emplace_back(cursor.field());
+  } while (cursor.comma());
+  return fields;
+}
+
+std::vector<std::string> checked_tickers(std::span<const std::string> fields, const Place& line) {
+  if (fields.size() < 2)
+    fail({line.file, line.line, 1},
+         fmt::format("the header names no tickers, at line {}; write a first line such as "
+                     "date,TICKER,TICKER",
+                     line.line));
+  std::unordered_map<std::string_view, Index> column_of;
+  for (std::size_t j = 1; j < fields.size(); ++j) {
+    const Place place = {line.file, line.line, static_cast<Index>(j) + 1};
+    check_ticker(fields[j], place);
+    const auto [first, fresh] = column_of.try_emplace(fields[j], place.column);
     if (!fresh)
-      fail(cursor.place(),
-           fmt::format("the ticker {} is repeated, at line {}, column {} and column {}; keep one "
-                       "column per ticker",
-                       shown(ticker), cursor.line(), first->second, cursor.column()));
-    tickers.push_back(std::move(ticker));
+      fail(place,
+           fmt::format("the ticker {} is repeated, at line {}, column {} and column {}; keep "
+                       "one column per ticker",
+                       shown(fields[j]), line.line, first->second, place.column));
   }
-  if (tickers.empty())
-    fail(cursor.place(), fmt::format("the header names no tickers, at line {}; write a first line "
-                                     "such as date,TICKER,TICKER",
-                                     cursor.line()));
-  return tickers;
+  return {fields.begin() + 1, fields.end()};
 }
 
 }  // namespace sharpen::market

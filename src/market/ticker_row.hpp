@@ -1,6 +1,7 @@
 // The tickers that head the columns of a CSV file.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,14 +9,18 @@
 
 namespace sharpen::market {
 
-// Reads the rest of a header line whose first field has been read: at least one ticker, distinct,
-// none empty, all plain text. Leaves the cursor at the end of the line.
-std::vector<std::string> parse_ticker_row(CsvCursor& cursor);
+// All fields of the line at the cursor, which is left at the end of the line; more than
+// CsvCursor::kMostColumns beside the first are refused.
+std::vector<std::string> parse_fields(CsvCursor& cursor);
 
-// Refuses a first field that shows a file separated by semicolons or tabs.
-void refuse_other_separators(std::string_view first_field, const Place& place);
+// The tickers of a header line, given its fields: all but the first. At least one, distinct, none
+// empty, all plain text.
+std::vector<std::string> checked_tickers(std::span<const std::string> fields, const Place& line);
 
-// Refuses a ticker at the cursor's place that is empty or not plain text.
+// Refuses a first field that shows a file separated by tabs.
+void refuse_tabs(std::string_view first_field, const Place& place);
+
+// Refuses a ticker at this place that is empty or not plain text.
 void check_ticker(std::string_view ticker, const Place& place);
 
 }  // namespace sharpen::market

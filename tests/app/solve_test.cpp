@@ -79,7 +79,7 @@ class KnownAnswers : public ::testing::TestWithParam<KnownAnswer> {
       return {Eigen::Map<const Eigen::VectorXd>(m.mean.data(), m.n()),
               Eigen::Map<const Rows>(m.covariance.data(), m.n(), m.n())};
     }
-    const market::Panel panel = market::read_wide_csv(file(), market::PanelKind::gross_returns);
+    const market::Panel panel = market::read_panel(file(), market::PanelKind::gross_returns);
     const Eigen::MatrixXd r =
         Eigen::Map<const Rows>(panel.values.data(), panel.rows(), panel.n()).array() - 1.0;
     const Eigen::VectorXd mu = r.colwise().mean();

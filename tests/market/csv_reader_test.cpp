@@ -18,10 +18,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Panel prices(std::string_view text) { return parse_wide_csv(text, "p.csv", PanelKind::prices); }
+Panel prices(std::string_view text) { return parse_panel(text, "p.csv", PanelKind::prices); }
 
 std::string error_in(std::string_view text, PanelKind kind = PanelKind::prices) {
-  return error_of([&] { return parse_wide_csv(text, "p.csv", kind); });
+  return error_of([&] { return parse_panel(text, "p.csv", kind); });
 }
 
 constexpr std::size_t kMostFieldBytes = std::size_t{1} << 20;
@@ -105,18 +105,27 @@ TEST(CsvReader, RefusesWhatIsNoTextOrHasNoRows) {
   EXPECT_EQ(error_in("\xff\xfe"
                      "d\0a\0"sv),
             "p.csv: is UTF-16 text; save it as UTF-8");
-  EXPECT_EQ(error_in("\x1f\x8b\x08"), "p.csv: is compressed; unpack it with gunzip");
+  EXPECT_EQ(error_in("\x1f\x8b\x08"),
+            "p.csv: is compressed; unpack it with gunzip, or give it a name that ends in .gz");
   EXPECT_EQ(error_in("PK\x03\x04zip"), "p.csv: is a zip archive or a workbook; export it as CSV");
 }
 
-TEST(CsvReader, NamesOtherSeparators) {
+TEST(CsvReader, TakesSemicolonsButNoDecimalCommas) {
+  const Panel plain = prices("date,A,B\n2024-01-02,1.5,2.5\n");
+  EXPECT_EQ(prices("date;A;B\n2024-01-02;1.5;2.5\n"), plain);
+  EXPECT_EQ(prices("\"date\";\"A\";B\r\n2024-01-02;\"1.5\"; 2.5\r\n"), plain);
+  EXPECT_THAT(prices("date;A,B;\"C;D\"\n2024-01-02;1;2\n").tickers, ElementsAre("A,B", "C;D"));
   EXPECT_EQ(error_in("date;A;B\n2024-01-02;1,5;2,5\n"),
-            "p.csv:1:1: the fields are separated by semicolons, at line 1; save the file with "
-            "commas between fields and points in numbers");
-  EXPECT_THAT(error_in("\"date\";\"A\"\n"),
-              StartsWith("p.csv:1:1: the fields are separated by semicolons, at line 1; "));
-  EXPECT_THAT(error_in("date\tA\tB\n"),
-              StartsWith("p.csv:1:1: the fields are separated by tabs, at line 1; "));
+            "p.csv:2:2: \"1,5\" has a comma inside the number, at line 2, column 2 (ticker A, "
+            "2024-01-02); write a decimal point, and no thousands separators: 1234.5");
+  EXPECT_THAT(error_in("date;A\n2024-01-02;\"1\",\n"),
+              HasSubstr("; put a semicolon or a line end there"));
+}
+
+TEST(CsvReader, NamesTabs) {
+  EXPECT_EQ(error_in("date\tA\tB\n"),
+            "p.csv:1:1: the fields are separated by tabs, at line 1; save the file with commas "
+            "between fields and points in numbers");
 }
 
 TEST(CsvReader, WantsAHeaderWithTickers) {
@@ -210,11 +219,11 @@ TEST(CsvReader, BoundsFieldsAndColumns) {
 
 TEST(CsvReader, CountsTheFieldsOfARaggedRow) {
   EXPECT_EQ(error_in("date,A,B,C\n2024-01-02,1,2,3\n2024-01-03,1,2\n"),
-            "p.csv:3:3: line 3 has 3 fields where 4 are expected (the date and 3 tickers, as in "
-            "the header); give every row one field per column");
+            "p.csv:3:3: line 3 has 3 fields where 4 are expected, as in the header; "
+            "give every row one field per column");
   EXPECT_EQ(error_in("date,A,B,C\n2024-01-02,1,2,3,4,5\n"),
-            "p.csv:2:5: line 2 has 6 fields where 4 are expected (the date and 3 tickers, as in "
-            "the header); give every row one field per column");
+            "p.csv:2:5: line 2 has 6 fields where 4 are expected, as in the header; "
+            "give every row one field per column");
   EXPECT_THAT(error_in("date,A,B,C\n2024-01-02,x,\"2,5\"\n"),
               StartsWith("p.csv:2:3: line 2 has 3 fields where 4 are expected"));
   EXPECT_THAT(error_in("date,A,B,C\nnonsense\n"),
@@ -231,7 +240,7 @@ TEST(CsvReader, NamesTheDateThatIsNone) {
             "p.csv:3:1: \"03/01/2024\" is not a date, at line 3, column 1; write dates as "
             "YYYY-MM-DD");
   EXPECT_EQ(date_error(""),
-            "p.csv:3:1: the date is missing, at line 3, column 1; every row starts with its date");
+            "p.csv:3:1: the date is missing, at line 3, column 1; every row has its date");
   EXPECT_EQ(date_error("2024-02-30"),
             "p.csv:3:1: \"2024-02-30\" is not in the calendar, at line 3, column 1; write dates "
             "as YYYY-MM-DD");
@@ -325,7 +334,7 @@ TEST(CsvReader, ShortensAndEscapesWhatItQuotes) {
               HasSubstr("\"" + std::string(39, 'x') + "…\" is"));
   EXPECT_THAT(cell_error("\x1b[31m"), HasSubstr("\"\\x1b[31m\" is not a number"));
   EXPECT_THAT(cell_error("\xff"), HasSubstr("\"\\xff\" is not a number"));
-  EXPECT_THAT(error_of([] { return parse_wide_csv("", "a\nb.csv", PanelKind::prices); }),
+  EXPECT_THAT(error_of([] { return parse_panel("", "a\nb.csv", PanelKind::prices); }),
               StartsWith("a\\x0ab.csv: is empty"));
 }
 
@@ -372,12 +381,12 @@ TEST(CsvReader, RecognisesPanelsOfAnotherKind) {
 TEST(CsvFile, ReadsWhatTheTextHolds) {
   const std::string text = "date,A\n2024-01-02,1\n";
   const ScratchFile file(text);
-  EXPECT_EQ(read_wide_csv(file.path(), PanelKind::prices), prices(text));
+  EXPECT_EQ(read_panel(file.path(), PanelKind::prices), prices(text));
 }
 
 TEST(CsvFile, NamesItselfInErrors) {
   const ScratchFile file("date,A\n2024-01-02,x\n");
-  EXPECT_THAT(error_of([&] { return read_wide_csv(file.path(), PanelKind::prices); }),
+  EXPECT_THAT(error_of([&] { return read_panel(file.path(), PanelKind::prices); }),
               StartsWith(file.path().string() + ":2:2: \"x\" is not a number"));
 }
 
@@ -395,12 +404,12 @@ TEST(CsvFile, ReadsPipesLongerThanOneBlock) {
   std::filesystem::remove(place.path());
   ASSERT_EQ(::mkfifo(place.path().c_str(), 0600), 0);
   const std::jthread writer([&] { std::ofstream(place.path(), std::ios::binary) << text; });
-  EXPECT_EQ(read_wide_csv(place.path(), PanelKind::prices), prices(text));
+  EXPECT_EQ(read_panel(place.path(), PanelKind::prices), prices(text));
 }
 
 TEST(CsvFile, RefusesWhatCannotBeRead) {
   const auto error = [](const std::filesystem::path& path) {
-    return error_of([&] { return read_wide_csv(path, PanelKind::prices); });
+    return error_of([&] { return read_panel(path, PanelKind::prices); });
   };
   EXPECT_EQ(error("no/such.csv"),
             "no/such.csv: cannot be read: No such file or directory; check the path and its "
@@ -416,7 +425,7 @@ TEST(CsvFile, RefusesMoreThanMemoryHolds) {
   std::error_code unsupported;
   std::filesystem::resize_file(file.path(), std::uintmax_t{1} << 43, unsupported);  // 8 TiB, sparse
   if (unsupported) GTEST_SKIP() << "no sparse files of 8 TiB here: " << unsupported.message();
-  EXPECT_EQ(error_of([&] { return read_wide_csv(file.path(), PanelKind::prices); }),
+  EXPECT_EQ(error_of([&] { return read_panel(file.path(), PanelKind::prices); }),
             file.path().string() +
                 ": 8796093022208 bytes or more do not fit into memory; split the file by dates or "
                 "tickers");

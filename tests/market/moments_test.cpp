@@ -205,8 +205,9 @@ TEST(MomentsCsv, NamesWhatIsWrongWithTheMeans) {
             "m.csv:2:3: line 2 has 3 fields where 2 are expected (ticker and mean); give every row "
             "one field per column");
   EXPECT_THAT(mean_error("A,0.01\nB\n"), StartsWith("m.csv:2:1: line 2 has 1 field where 2"));
-  EXPECT_THAT(mean_error("A;0.01\nB;0.02\n"),
-              StartsWith("m.csv:1:1: the fields are separated by semicolons, at line 1; "));
+  EXPECT_EQ(mean_error("A;0.01\nB;0.02\n"), "");
+  EXPECT_THAT(mean_error("A;0,01\nB;0,02\n"),
+              StartsWith("m.csv:1:2: \"0,01\" has a comma inside the number"));
   EXPECT_EQ(mean_error("asset,mean\nA,0.01\nB,0.02\nA,0.03\n"),
             "m.csv:4:1: the ticker \"A\" is repeated, at line 2 and line 4; give every ticker "
             "once");

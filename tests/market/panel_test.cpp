@@ -178,7 +178,7 @@ RC_GTEST_PROP(CsvReader, ReadsBackTheBitsThatWereWritten, ()) {
     panel.dates.push_back(fmt::format("{:04}-{:02}-{:02}", 1990 + t / 7, 1 + t % 7, 1 + t % 28));
   panel.values = *rc::gen::container<std::vector<double>>(static_cast<std::size_t>(n * rows),
                                                           positive_double());
-  RC_ASSERT(parse_wide_csv(written(panel), "p.csv", PanelKind::prices) == panel);
+  RC_ASSERT(parse_panel(written(panel), "p.csv", PanelKind::prices) == panel);
 }
 
 // Random damage either leaves a panel that keeps every promise or is an InputError; anything else
@@ -208,7 +208,7 @@ TEST(CsvReader, SurvivesDamagedFiles) {
     }
     const auto kind = static_cast<PanelKind>(round % 3);
     try {
-      const Panel panel = parse_wide_csv(text, "p.csv", kind);
+      const Panel panel = parse_panel(text, "p.csv", kind);
       ++accepted;
       ASSERT_GE(panel.rows(), 1);
       ASSERT_GE(panel.n(), 1);
@@ -239,7 +239,7 @@ class RealPanels : public testing::TestWithParam<RealPanel> {};
 TEST_P(RealPanels, HaveTheirKnownShapes) {
   const RealPanel& known = GetParam();
   SHARPEN_SKIP_WITHOUT(real_data(known.file));
-  const Panel panel = read_wide_csv(real_data(known.file), known.kind);
+  const Panel panel = read_panel(real_data(known.file), known.kind);
   EXPECT_EQ(panel.rows(), known.rows);
   EXPECT_EQ(panel.n(), known.n);
   EXPECT_EQ(panel.dates.front(), known.first);
@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(Files, RealPanels,
 
 std::string real_error(const char* file, PanelKind kind) {
   const std::filesystem::path path = real_data(file);
-  const std::string error = error_of([&] { return read_wide_csv(path, kind); });
+  const std::string error = error_of([&] { return read_panel(path, kind); });
   return error.starts_with(path.string()) ? error.substr(path.string().size()) : error;
 }
 

@@ -39,7 +39,7 @@ std::optional<Data> load(const std::string& name) {
   const auto file = data_folder() / (name + "_monthly_gross.csv");
   if (!std::filesystem::exists(file)) return std::nullopt;
   constexpr auto kind = market::PanelKind::gross_returns;
-  const market::Panel panel = market::simple_returns(market::read_wide_csv(file, kind), kind);
+  const market::Panel panel = market::simple_returns(market::read_panel(file, kind), kind);
   const Eigen::Map<const sharpen::testing::RowMatrix> returns(panel.values.data(), panel.rows(),
                                                               panel.n());
   return Data{sharpen::testing::naive_covariance(returns, 0.0), returns.colwise().mean()};

@@ -1,13 +1,18 @@
-// Panels: a date x ticker matrix, read strictly from a wide CSV file.
+// Panels: a date x ticker matrix, read from a CSV file. Two layouts are told apart by the header:
 //
-//   date,AAA,BBB            first column the date, then one column per ticker;
+//   date,AAA,BBB            wide: first column the date, then one column per ticker;
 //   2024-01-02,10.5,99      one row per period, oldest first.
 //
-// Fields are separated by commas and may be quoted (RFC 4180); UTF-8, with or without a byte
-// order mark; lines end in LF or CRLF. Dates are YYYY-MM-DD (a time of 00:00:00 is cut),
-// YYYYMMDD, YYYY-MM or YYYYMM, one format per file, and are kept as YYYY-MM-DD or YYYY-MM.
-// Nothing is guessed, skipped or filled: a cell that is missing or not a finite decimal number
-// is an InputError that says FILE:LINE:COLUMN (columns count fields from 1) and the remedy.
+//   date,ticker,close       long: these three columns in any order, under these or like names;
+//   2024-01-02,AAA,10.5     rows in any order, each date and ticker at most once.
+//
+// Fields are separated by commas or semicolons and may be quoted (RFC 4180); UTF-8, with or
+// without a byte order mark; lines end in LF or CRLF; a file whose name ends in .gz is unpacked.
+// The header rows that yfinance writes (prices above tickers) are understood where they name one
+// closing price per ticker. Dates are YYYY-MM-DD (a time of 00:00:00 is cut), YYYYMMDD, YYYY-MM or
+// YYYYMM, one format per file, and are kept as YYYY-MM-DD or YYYY-MM.
+// Nothing is guessed, skipped or filled: what does not fit is an InputError that says
+// FILE:LINE:COLUMN (columns count fields from 1) and the remedy.
 #pragma once
 
 #include <filesystem>
@@ -24,12 +29,12 @@ namespace sharpen::market {
 struct Panel {
   std::vector<std::string> dates;    // (rows), strictly increasing
   std::vector<std::string> tickers;  // (n), distinct
-  std::vector<double> values;        // (rows, n), row-major, finite
+  std::vector<double> values;        // (rows, n), row-major; NaN where there is no value
 
   Index rows() const { return static_cast<Index>(dates.size()); }
   Index n() const { return static_cast<Index>(tickers.size()); }
   ConstMat matrix() const { return {values.data(), rows(), n()}; }
-  bool operator==(const Panel&) const = default;
+  bool operator==(const Panel&) const = default;  // as doubles: a panel with NaN equals none
 };
 
 enum class PanelKind {
@@ -38,16 +43,30 @@ enum class PanelKind {
   gross_returns,  // 1 + r >= 0; zero is a total loss
 };
 
+// What the cells of a file may be.
+enum class Cells {
+  complete,  // every cell a value of the panel's kind
+  raw,       // as files are, for cleaning (cleaning.hpp): a cell that is empty, NaN, NA, N/A, null
+             // or the like is NaN, and prices may be zero or negative
+};
+
 // The values as they stand in the file. Values that cannot be of this kind are errors; so is a
 // whole panel that is evidently of another kind (gross returns or prices given as returns).
 // Any readable file will do, pipes such as /dev/stdin included.
-Panel read_wide_csv(const std::filesystem::path& file, PanelKind kind);
+Panel read_panel(const std::filesystem::path& file, PanelKind kind, Cells cells = Cells::complete);
 // The same from memory; `name` stands for the file in messages.
-Panel parse_wide_csv(std::string_view text, std::string_view name, PanelKind kind);
+Panel parse_panel(std::string_view text, std::string_view name, PanelKind kind,
+                  Cells cells = Cells::complete);
+
+// The panel in the wide layout, in the fewest digits that read back to the same bits; NaN is an
+// empty cell. Written under a temporary name in the same folder and then renamed. A file that
+// cannot be written is an InputError; nothing half-written is left.
+void write_panel(const Panel& panel, const std::filesystem::path& file);
+std::string panel_csv(const Panel& panel);
 
 // Simple returns r from a panel of this kind. Prices lose their first row: row t is
-// p(t + 1) / p(t) - 1, dated by the later day. Throws InputError for prices with fewer than two
-// rows and for a return that overflows.
+// p(t + 1) / p(t) - 1, dated by the later day, and NaN where either price is. Throws InputError
+// for prices with fewer than two rows or not positive, and for a return that overflows.
 Panel simple_returns(const Panel& panel, PanelKind kind = PanelKind::prices);
 
 // Rows from `from` to `to`, both inclusive and optional: YYYY-MM-DD (or YYYYMMDD), YYYY-MM (or

@@ -1,0 +1,108 @@
+#include "sharpen/base/new_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen {
+
+namespace {
+
+constexpr int kMostAttempts = 1000;
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+[[noreturn]] void refuse(const std::filesystem::path& file, int error) {
+  const std::string name = file.string();
+  throw InputError(printable(name, 4 * name.size()) + ": cannot be written: " + reason(error) +
+                   "; check the folder and its permissions");
+}
+
+// A descriptor, and the temporary file behind it until it is kept.
+class Output {
+ public:
+  Output(int fd, std::string temporary) : fd_(fd), temporary_(std::move(temporary)) {}
+  ~Output() {
+    if (fd_ >= 0) ::close(fd_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  void write(std::string_view text) const {
+    while (!text.empty()) {
+      const ssize_t put = ::write(fd_, text.data(), text.size());
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) throw std::system_error(errno, std::generic_category());
+      text.remove_prefix(static_cast<std::size_t>(put));
+    }
+  }
+  void close() {
+    const int fd = std::exchange(fd_, -1);
+    if (::close(fd) != 0) throw std::system_error(errno, std::generic_category());
+  }
+  void keep_as(const std::filesystem::path& file) {
+    if (::rename(temporary_.c_str(), file.c_str()) != 0) refuse(file, errno);
+    temporary_.clear();
+  }
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+  std::string temporary_;
+};
+
+// Opened anew, so that the user's mask decides the permissions, as for any new file.
+Output temporary_beside(const std::filesystem::path& target) {
+  for (int attempt = 0;; ++attempt) {
+    std::string name =
+        target.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return {fd, std::move(name)};
+    if (errno != EEXIST || attempt == kMostAttempts) refuse(target, errno);
+  }
+}
+
+void write_whole(const std::filesystem::path& file, std::string_view text) {
+  struct stat info {};
+  const bool exists = ::stat(file.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) refuse(file, EISDIR);
+  if (exists && !S_ISREG(info.st_mode)) {
+    Output output(::open(file.c_str(), O_WRONLY | O_CLOEXEC), "");
+    if (output.fd() < 0) refuse(file, errno);
+    output.write(text);
+    return output.close();
+  }
+  if (exists && ::access(file.c_str(), W_OK) != 0) refuse(file, errno);
+  // A symbolic link is kept, and its target replaced.
+  const std::filesystem::path target = exists ? std::filesystem::canonical(file) : file;
+  Output output = temporary_beside(target);
+  output.write(text);
+  if (exists) static_cast<void>(::fchmod(output.fd(), info.st_mode & 0777));
+  output.close();
+  output.keep_as(target);
+}
+
+}  // namespace
+
+void write_file(const std::filesystem::path& file, std::string_view text) {
+  if (file.empty()) throw InputError("the file name is empty; name the file to write");
+  try {
+    write_whole(file, text);
+  } catch (const std::system_error& error) {
+    const std::string name = file.string();
+    throw std::runtime_error(printable(name, 4 * name.size()) +
+                             ": could not be written: " + reason(error.code().value()));
+  }
+}
+
+}  // namespace sharpen

@@ -1,0 +1,195 @@
+#include "market/panel_header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+
+#include "market/calendar.hpp"
+#include "market/ticker_row.hpp"
+
+namespace sharpen::market {
+
+namespace {
+
+using Fields = std::vector<std::string>;
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  const std::string word = lower(text);
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool is_date_name(std::string_view text) {
+  return is_one_of(text, {"", "date", "datetime", "day", "month", "time", "timestamp"});
+}
+
+bool is_ticker_name(std::string_view text) {
+  return is_one_of(text, {"ticker", "symbol", "asset", "instrument"});
+}
+
+bool is_adjusted(std::string_view label) {
+  return is_one_of(label, {"adj close", "adj_close", "adjclose", "adj. close", "adjusted close"});
+}
+
+// The columns of one stock, as data vendors call them.
+bool is_label(std::string_view text) {
+  return is_adjusted(text) || is_one_of(text, {"open", "high", "low", "close", "volume",
+                                               "dividends", "stock splits", "capital gains"});
+}
+
+bool all_labels(std::span<const std::string> fields) {
+  return !fields.empty() && std::all_of(fields.begin(), fields.end(), is_label);
+}
+
+bool is_long_header(const Fields& fields) {
+  return fields.size() == 3 && std::count_if(fields.begin(), fields.end(), is_ticker_name) == 1 &&
+         std::count_if(fields.begin(), fields.end(), is_date_name) == 1;
+}
+
+PanelHeader long_header(const Fields& fields) {
+  PanelHeader header{.long_layout = true, .width = 3};
+  for (Index j = 0; j < 3; ++j) {
+    const std::string& field = fields[static_cast<std::size_t>(j)];
+    (is_date_name(field) ? header.date : is_ticker_name(field) ? header.ticker : header.value) = j;
+  }
+  return header;
+}
+
+// date,ticker,open,high,...: the long layout with more than one value.
+void refuse_long_with_more(const Fields& fields, const Place& line) {
+  if (fields.size() < 4 || std::none_of(fields.begin(), fields.end(), is_ticker_name)) return;
+  const bool known = std::all_of(fields.begin(), fields.end(), [](const std::string& field) {
+    return is_date_name(field) || is_ticker_name(field) || is_label(field);
+  });
+  if (known)
+    fail(line, fmt::format("the header has {} columns, at line {}, where the long layout has "
+                           "three; keep the columns date,ticker,close",
+                           fields.size(), line.line));
+}
+
+void refuse_one_stock(const Fields& fields, const Place& line) {
+  if (fields.size() < 3 || !is_date_name(fields[0]) || !all_labels(std::span(fields).subspan(1)))
+    return;
+  fail(line, fmt::format("the columns {}, {}{} are those of one stock, at line {}; keep the date "
+                         "and the close, and head the close with its ticker",
+                         shortened(fields[1]), shortened(fields[2]),
+                         fields.size() > 3 ? ", ..." : "", line.line));
+}
+
+// The label whose columns hold the closing prices, if that is clear.
+std::string closing_label(std::span<const std::string> labels, const Place& line) {
+  const auto find = [&](auto is_wanted) {
+    const auto found = std::find_if(labels.begin(), labels.end(), is_wanted);
+    return found == labels.end() ? std::string() : *found;
+  };
+  const bool one = std::all_of(labels.begin(), labels.end(),
+                               [&](const std::string& label) { return label == labels[0]; });
+  if (one) return labels[0];
+  const std::string close = find([](const std::string& label) { return lower(label) == "close"; });
+  const std::string adjusted = find([](const std::string& label) { return is_adjusted(label); });
+  if (!close.empty() && !adjusted.empty())
+    fail(line,
+         fmt::format("the header has both {} and {}, at line {}; keep one of them: in pandas, "
+                     "data[\"{}\"].to_csv(...)",
+                     close, adjusted, line.line, adjusted));
+  if (close.empty() && adjusted.empty())
+    fail(line, fmt::format("the header has no closing prices, at line {}; keep one column per "
+                           "ticker",
+                           line.line));
+  return close.empty() ? adjusted : close;
+}
+
+// yfinance: `Price,Close,Close` above `Ticker,AAA,BBB`, or the other way round, and perhaps a
+// line `Date,,` below. Leaves the cursor at the first row.
+PanelHeader two_line_header(CsvCursor& cursor, const Fields& labels, const Fields& names,
+                            Index names_line) {
+  if (labels.size() != names.size())
+    fail({cursor.name(), cursor.line()},
+         fmt::format("line {} has {} fields and line {} has {}; give both lines of the header one "
+                     "field per column",
+                     cursor.line() - 1, labels.size(), cursor.line(), names.size()));
+  const Place names_place = {cursor.name(), names_line};
+  const std::string wanted = closing_label(std::span(labels).subspan(1), names_place);
+  cursor.end_line();
+
+  PanelHeader header{.width = static_cast<Index>(labels.size())};
+  Fields kept = {names[0]};
+  for (std::size_t j = 1; j < labels.size(); ++j) {
+    const bool keep = labels[j] == wanted;
+    header.position.push_back(keep ? static_cast<Index>(kept.size()) - 1 : -1);
+    if (keep) kept.push_back(names[j]);
+  }
+  header.tickers = checked_tickers(kept, names_place);
+  if (header.tickers.size() + 1 == labels.size()) header.position.clear();
+
+  CsvCursor ahead = cursor;
+  if (ahead.finished()) return header;
+  const Fields third = parse_fields(ahead);
+  const bool index_name =
+      is_date_name(third[0]) &&
+      std::all_of(third.begin() + 1, third.end(), [](const auto& text) { return text.empty(); });
+  if (index_name) {
+    ahead.end_line();
+    cursor = ahead;
+  }
+  return header;
+}
+
+}  // namespace
+
+PanelHeader parse_panel_header(CsvCursor& cursor) {
+  // Asked for its refusal of a blank first line; the text is not empty.
+  static_cast<void>(cursor.finished());
+  const Place line = {cursor.name(), cursor.line(), 1};
+  const Fields fields = parse_fields(cursor);
+  refuse_tabs(fields[0], line);
+  if (parse_date(fields[0]).format != DateFormat::none)
+    fail(line, fmt::format("line 1 starts with the date {} but must be a header; add a first line "
+                           "such as date,TICKER,TICKER",
+                           shown(fields[0])));
+  if (is_long_header(fields)) {
+    cursor.end_line();
+    return long_header(fields);
+  }
+  refuse_long_with_more(fields, line);
+
+  CsvCursor ahead = cursor;
+  ahead.end_line();
+  const bool labels_first = all_labels(std::span(fields).subspan(1));
+  if (!ahead.finished()) {
+    const bool rows_follow = parse_date(CsvCursor(ahead).field()).format != DateFormat::none;
+    if (!rows_follow) {
+      const Fields second = parse_fields(ahead);
+      if (labels_first) {
+        cursor = ahead;
+        return two_line_header(cursor, fields, second, 2);
+      }
+      if (all_labels(std::span(second).subspan(1))) {
+        cursor = ahead;
+        return two_line_header(cursor, second, fields, 1);
+      }
+    }
+  }
+  refuse_one_stock(fields, line);
+  PanelHeader header{.width = static_cast<Index>(fields.size())};
+  header.tickers = checked_tickers(fields, line);
+  cursor.end_line();
+  return header;
+}
+
+bool is_ambiguous_header(const std::vector<std::string>& tickers) {
+  Fields fields = {"date"};
+  fields.insert(fields.end(), tickers.begin(), tickers.end());
+  return std::any_of(tickers.begin(), tickers.end(), is_ticker_name) ||
+         all_labels(std::span(fields).subspan(1));
+}
+
+}  // namespace sharpen::market
