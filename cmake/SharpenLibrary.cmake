@@ -24,6 +24,12 @@ set_property(SOURCE ${kernel_sources} APPEND PROPERTY COMPILE_OPTIONS
 set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/base/random.cpp" APPEND PROPERTY COMPILE_OPTIONS
   -ffp-contract=off)
 
+# The thread sanitizer does not see how TBB's own library orders its tasks.
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+  set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/base/threads.cpp" APPEND PROPERTY COMPILE_OPTIONS
+    -fno-sanitize=thread -DSHARPEN_ANNOTATE_THREADS)
+endif()
+
 add_library(sharpen ${library_sources})
 add_library(sharpen::sharpen ALIAS sharpen)
 sharpen_configure(sharpen)

@@ -13,8 +13,9 @@
 
 #include "sharpen/base/error.hpp"
 
-#if defined(__SANITIZE_THREAD__)
-// TBB's library is not instrumented: tell the sanitizer what its spawn and join order.
+#if defined(SHARPEN_ANNOTATE_THREADS)
+// TBB's library is not instrumented, so under the thread sanitizer this file, which instantiates
+// TBB's tasks, is not either: tell the sanitizer what spawn and join order.
 extern "C" {
 void __tsan_acquire(void* address);
 void __tsan_release(void* address);
