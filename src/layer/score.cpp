@@ -1,11 +1,10 @@
 #include "sharpen/layer/score.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "base/vec.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
 
 namespace sharpen::layer {
 
@@ -13,8 +12,7 @@ void ScoreSettings::validate() const {
   if (!raw) return;
   if (net == Net::any)
     throw InputError("score-scale = raw needs net = positive: it is the paper's budget scale");
-  if (!(offset > 0.0 && std::isfinite(offset)))
-    throw InputError(fmt::format("offset = {} must be positive", offset));
+  settings::check("offset", offset);
 }
 
 Status score_forward(const ScoreSettings& settings, const risk::Risk& risk, Index s, ConstVec mu,

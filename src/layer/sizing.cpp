@@ -1,11 +1,9 @@
 #include "sharpen/layer/sizing.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "base/vec.hpp"
-#include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
 
 namespace sharpen::layer {
 
@@ -24,10 +22,8 @@ double factor(const SizingSettings& settings, ConstVec y, double t) {
 }  // namespace
 
 void SizingSettings::validate() const {
-  if (!(offset > 0.0 && std::isfinite(offset)))
-    throw InputError(fmt::format("offset = {} must be positive", offset));
-  if (!(target_volatility > 0.0 && std::isfinite(target_volatility)))
-    throw InputError(fmt::format("target-volatility = {} must be positive", target_volatility));
+  settings::check("offset", offset);
+  settings::check("target-volatility", target_volatility);
 }
 
 void sizing_forward(const SizingSettings& settings, ConstVec y, double t, Vec w) {

@@ -9,6 +9,7 @@
 #include "base/vec.hpp"
 #include "layer/kernels.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
 
 namespace sharpen::layer {
 
@@ -143,7 +144,7 @@ Root bisection_root(const TopKSettings& settings, ConstVec x, Vec p, Vec v,
 }  // namespace
 
 void TopKSettings::validate(Index n) const {
-  if (k < 1 || k > n) throw InputError(fmt::format("k = {} is outside [1, {}]", k, n));
+  settings::check_count("k", k, n);
   if (!(beta > 0.0 && beta <= kMostBeta))
     throw InputError(fmt::format("beta = {} is outside (0, {}]", beta, kMostBeta));
   if (bisections < 1 || bisections > kMostBisections)

@@ -12,6 +12,7 @@
 #include "risk/low_rank.hpp"
 #include "risk/window.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
 #include "sharpen/base/threads.hpp"
 
 namespace sharpen::risk {
@@ -122,8 +123,7 @@ void check_semidefinite(const std::vector<double>& Sigma, Index n, double trace,
 }  // namespace
 
 void RiskSettings::validate() const {
-  if (!(shrinkage >= 0.0 && shrinkage <= 1.0))
-    throw InputError(fmt::format("shrinkage = {} is outside [0, 1]", shrinkage));
+  settings::check("shrinkage", shrinkage);
   if (form == Form::low_rank && shrinkage < kLeastLowRankShrinkage)
     throw InputError(fmt::format("form = low-rank needs shrinkage >= {}, not {}; use form = dense",
                                  kLeastLowRankShrinkage, shrinkage));
