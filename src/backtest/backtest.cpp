@@ -62,8 +62,10 @@ std::vector<double> take_column(market::Panel& returns, const std::string& ticke
   const auto found = std::ranges::find(returns.tickers, ticker);
   if (found == returns.tickers.end()) {
     const std::vector<std::string_view> known(returns.tickers.begin(), returns.tickers.end());
+    const std::string guess = did_you_mean(ticker, known);
     throw InputError(fmt::format("benchmark = {}: the panel has no such ticker{}",
-                                 printable(ticker), did_you_mean(ticker, known)));
+                                 printable(ticker),
+                                 guess.empty() ? "; name one of its columns" : guess));
   }
   if (returns.n() == 1)
     throw InputError(fmt::format(

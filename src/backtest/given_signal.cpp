@@ -32,11 +32,9 @@ std::vector<Index> matched_columns(const market::Panel& signal, const market::Pa
       columns.push_back(found->second);
   }
   if (!missing.empty()) {
-    const std::vector<std::string_view> known(signal.tickers.begin(), signal.tickers.end());
     throw InputError(fmt::format(
-        "the signal has no column for ticker {}{}{}; add it, or leave the asset out by --tickers",
-        printable(missing.front()), and_more(missing.size()),
-        did_you_mean(missing.front(), known)));
+        "the signal has no column for ticker {}{}; add it, or leave the asset out by --tickers",
+        printable(missing.front()), and_more(missing.size())));
   }
   return columns;
 }
