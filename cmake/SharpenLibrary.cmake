@@ -20,9 +20,13 @@ list(FILTER kernel_sources INCLUDE REGEX "/src/[^/]+/kernels[^/]*\\.cpp$")
 set_property(SOURCE ${kernel_sources} APPEND PROPERTY COMPILE_OPTIONS
   $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 
-# Random numbers have the same bits on every machine, whatever flags the build adds.
-set_property(SOURCE "${PROJECT_SOURCE_DIR}/src/base/random.cpp" APPEND PROPERTY COMPILE_OPTIONS
-  -ffp-contract=off)
+# Random numbers and the simulated market have the same bits on every machine, whatever flags the
+# build adds.
+set_property(SOURCE
+  "${PROJECT_SOURCE_DIR}/src/base/random.cpp"
+  "${PROJECT_SOURCE_DIR}/src/market/simulate.cpp"
+  "${PROJECT_SOURCE_DIR}/src/market/simulate_price.cpp"
+  APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 
 # The thread sanitizer does not see how TBB's own library orders its tasks.
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
