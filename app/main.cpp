@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "doctor.hpp"
 #include "output.hpp"
 #include "sharpen/base/error.hpp"
 #include "solve.hpp"
@@ -18,6 +19,7 @@ namespace {
 void run_command(const settings::Values& values) {
   switch (values.command()) {
     case settings::solve: return solve(values);
+    case settings::doctor: return doctor(values);
     default: break;
   }
   throw std::logic_error("a command of the table has no function");

@@ -7,6 +7,7 @@
 
 #include "demo_panel.hpp"
 #include "output.hpp"
+#include "panel_input.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/moments.hpp"
@@ -64,6 +65,10 @@ void refuse_foreign_settings(const Values& values, Source source) {
     refuse("lookback", "--prices or --returns");
   if (!panel && values.text("form") == "low-rank")
     throw InputError("form = low-rank needs a window of returns; given moments are dense");
+  for (const std::string_view name : {"universe", "max-gap", "on-suspect"})
+    if (source != Source::prices && source != Source::returns &&
+        values.origin(name) == Origin::flag)
+      refuse(name, "--prices or --returns");
   if (source != Source::returns && values.flag("gross")) refuse("gross", "--returns");
   if (source != Source::moments && values.origin("format") == Origin::flag)
     refuse("format", "--moments");
@@ -87,17 +92,13 @@ std::optional<std::string> optional_text(const Values& values, std::string_view 
   return values.text(name);
 }
 
-market::PanelKind kind_of(const Values& values, Source source) {
-  using enum market::PanelKind;
-  if (source == Source::prices) return prices;
-  return values.flag("gross") ? gross_returns : returns;
-}
-
-market::Panel read_panel(const Values& values, Source source) {
-  if (source == Source::demo)
-    return demo_returns(static_cast<std::uint64_t>(values.integer("seed")));
-  const std::string& file = values.text(source == Source::prices ? "prices" : "returns");
-  return market::read_panel(file, kind_of(values, source));
+// The built-in example, cut as a file would be.
+market::Panel demo_panel(const Values& values) {
+  market::Panel panel = demo_returns(static_cast<std::uint64_t>(values.integer("seed")));
+  if (values.has("from") || values.has("to"))
+    panel = market::select_dates(panel, optional_text(values, "from"), optional_text(values, "to"));
+  if (values.has("tickers")) panel = market::select_tickers(panel, values.list("tickers"));
+  return panel;
 }
 
 // The last `lookback` returns of the panel.
@@ -149,6 +150,24 @@ std::string some_of(const std::vector<std::string>& names) {
   return text;
 }
 
+// With universe available, an asset without returns throughout the window has no moments there.
+void leave_out_absent(SolveInput& input, Index rows) {
+  const ConstMat window = input.returns.matrix().middle_rows(input.returns.rows() - rows, rows);
+  std::vector<std::string> present, absent;
+  for (Index j = 0; j < window.cols; ++j) {
+    bool whole = true;
+    for (Index t = 0; t < rows && whole; ++t) whole = !std::isnan(window(t, j));
+    (whole ? present : absent).push_back(input.returns.tickers[static_cast<std::size_t>(j)]);
+  }
+  if (absent.empty()) return;
+  if (present.empty())
+    throw InputError(fmt::format(
+        "no asset has returns throughout the window of {} rows; give a shorter --lookback", rows));
+  input.returns = market::select_tickers(input.returns, present);
+  input.warnings.push_back(
+      fmt::format("without returns throughout the window: {}; left out", some_of(absent)));
+}
+
 // Assets without variance: nothing to measure if they are all like that, else a warning.
 void report_constant(const std::vector<std::string>& constant, SolveInput& input) {
   if (constant.empty()) return;
@@ -176,15 +195,16 @@ void check_risk(const SolveInput& input) {
 
 SolveInput from_panel(const Values& values, Source source, const Threads& threads, const Log& log) {
   SolveInput input;
-  market::Panel panel = read_panel(values, source);
-  log.info(fmt::format("panel of {} rows and {} assets, {} to {}", panel.rows(), panel.n(),
-                       panel.dates.front(), panel.dates.back()));
-  if (values.has("from") || values.has("to"))
-    panel = market::select_dates(panel, optional_text(values, "from"), optional_text(values, "to"));
-  if (values.has("tickers")) panel = market::select_tickers(panel, values.list("tickers"));
-  input.returns = market::simple_returns(panel, kind_of(values, source));
+  if (source == Source::demo) {
+    input.returns = demo_panel(values);
+  } else {
+    PanelInput panel = read_panel_input(values, log);
+    input.returns = std::move(panel.returns);
+    input.warnings = std::move(panel.warnings);
+  }
 
   const Index rows = window_rows(values, input.returns);
+  leave_out_absent(input, rows);
   const Index end = input.returns.rows();
   const ConstMat window = input.returns.matrix().middle_rows(end - rows, rows);
   input.tickers = input.returns.tickers;

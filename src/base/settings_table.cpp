@@ -78,6 +78,29 @@ std::vector<Setting> rows() {
        .placeholder = "A,B,C",
        .preset_words = "all of them",
        .commands = kPanel},
+      {.name = "universe",
+       .kind = Kind::choice,
+       .text = "assets with values throughout, or from when they start until they end",
+       .placeholder = "NAME",
+       .preset = "complete",
+       .choices = {"complete", "available"},
+       .commands = kPanel},
+      {.name = "max-gap",
+       .kind = Kind::integer,
+       .text = "longest gap, in rows, over which the last price is carried; a longer one drops the "
+               "asset",
+       .placeholder = "N",
+       .preset = "5",
+       .bounds = {.low = 0, .high = 1000000},
+       .commands = kPanel},
+      {.name = "on-suspect",
+       .kind = Kind::choice,
+       .text = "what is done about suspect prices: list them, divide splits out, leave out the "
+               "asset or the day, or refuse the panel",
+       .placeholder = "NAME",
+       .preset = "report",
+       .choices = {"report", "adjust", "drop-asset", "drop-day", "error"},
+       .commands = kPanel},
       // What is computed.
       {.name = "k",
        .kind = Kind::count_or_share,
@@ -152,6 +175,11 @@ std::vector<Setting> rows() {
        .bounds = kPositive,
        .commands = kPortfolio},
       // How the answer is given, and how the program runs.
+      {.name = "out",
+       .kind = Kind::text,
+       .text = "file or folder to write: doctor, the cleaned panel",
+       .placeholder = "PATH",
+       .commands = doctor},
       {.name = "explain",
        .kind = Kind::flag,
        .text = "give a reason for each name, and the best name left out",
@@ -200,8 +228,12 @@ std::span<const Setting> table() {
 }
 
 std::span<const CommandInfo> commands() {
-  static constexpr std::array<CommandInfo, 1> all = {{
+  static constexpr std::array<CommandInfo, 2> all = {{
       {solve, "solve", "the sparse maximum-Sharpe portfolio of one signal and one covariance"},
+      {doctor,
+       "doctor",
+       "what is wrong with a panel, and what cleaning would do about it",
+       {"prices"}},
   }};
   return all;
 }

@@ -35,11 +35,15 @@ std::vector<std::string> parse_fields(CsvCursor& cursor) {
 }
 
 std::vector<std::string> checked_tickers(std::span<const std::string> fields, const Place& line) {
-  if (fields.size() < 2)
+  if (fields.size() < 2) {
+    const bool number =
+        !fields[0].empty() && fields[0].find_first_not_of("0123456789") == std::string::npos;
     fail({line.file, line.line, 1},
          fmt::format("the header names no tickers, at line {}; write a first line such as "
-                     "date,TICKER,TICKER",
-                     line.line));
+                     "date,TICKER,TICKER{}",
+                     line.line,
+                     number ? " (an OR-Library file goes with sharpen solve --moments)" : ""));
+  }
   std::unordered_map<std::string_view, Index> column_of;
   for (std::size_t j = 1; j < fields.size(); ++j) {
     const Place place = {line.file, line.line, static_cast<Index>(j) + 1};

@@ -1,0 +1,32 @@
+// sharpen doctor: what is wrong with a panel, and what each way of cleaning would do about it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "panel_input.hpp"
+#include "sharpen/base/settings.hpp"
+
+namespace sharpen::app {
+
+// Reads, finds and prints, and writes the cleaned panel if asked to.
+void doctor(const settings::Values& values);
+
+// The diagnosis, ready to be shown.
+struct Diagnosis {
+  std::string file;
+  market::CleaningSettings settings;
+  Index assets = 0, rows = 0;  // of the file, after --from, --to and --tickers
+  std::string from, to;
+  Index complete_assets = 0;
+  Index missing_cells = 0;
+  market::Cleaned cleaned;
+  std::string out;  // where the cleaned panel was written; "" for nowhere
+  std::vector<std::string> warnings;
+};
+
+std::string diagnosis_json(const Diagnosis& diagnosis);
+std::string diagnosis_text(const Diagnosis& diagnosis);
+
+}  // namespace sharpen::app

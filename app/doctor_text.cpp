@@ -1,0 +1,120 @@
+// The answer of `sharpen doctor` on a terminal.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doctor.hpp"
+#include "sharpen/base/text.hpp"
+#include "table.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+constexpr std::size_t kWidestName = 24;
+constexpr std::size_t kMostRows = 500;
+
+using market::Finding;
+using market::Rule;
+
+std::string size_text(const Finding& finding) {
+  switch (finding.rule) {
+    case Rule::nonpositive: return fmt::format("{:.6g}", finding.size);
+    case Rule::print:
+    case Rule::split:
+    case Rule::jump:
+      return finding.size < 1.0 ? fmt::format("/ {:.4g}", 1.0 / finding.size)
+                                : fmt::format("x {:.4g}", finding.size);
+    case Rule::holiday: return fmt::format("{:.0f} % move", 100 * finding.size);
+    default: break;
+  }
+  return fmt::format("{:.0f} row{}", finding.size, finding.size == 1.0 ? "" : "s");
+}
+
+std::string dates_text(const Finding& finding) {
+  if (finding.first_date == finding.last_date) return finding.first_date;
+  return finding.first_date + " to " + finding.last_date;
+}
+
+std::string ticker_text(const std::string& ticker) {
+  return ticker.empty() ? "(all)" : printable(ticker, kWidestName);
+}
+
+std::string and_more(std::size_t count) {
+  if (count <= kMostRows) return "";
+  return fmt::format("  ... and {} more; --json lists all\n", count - kMostRows);
+}
+
+std::string suspects_text(const Diagnosis& diagnosis) {
+  using enum market::OnSuspect;
+  std::vector<std::vector<std::string>> rows;
+  std::string questions;
+  std::size_t count = 0;
+  for (const Finding& finding : diagnosis.cleaned.findings) {
+    if (!market::is_suspect(finding.rule) || ++count > kMostRows) continue;
+    const auto mode = [&](market::OnSuspect m) {
+      return market::would_do(finding, m, diagnosis.settings);
+    };
+    rows.push_back({ticker_text(finding.ticker), dates_text(finding), size_text(finding),
+                    std::string(market::name(finding.rule)), mode(adjust), mode(drop_asset),
+                    mode(drop_day)});
+    if (finding.rule == Rule::split || finding.rule == Rule::jump)
+      questions += fmt::format("  {} {}: {}\n", ticker_text(finding.ticker), finding.first_date,
+                               finding.question);
+  }
+  if (count == 0) return "suspects   none\n";
+  std::string out = fmt::format(
+      "suspects   {}; a suspect is a question, not a verdict. What each --on-suspect would do\n"
+      "           (report leaves them all, error refuses the panel):\n\n",
+      count);
+  out += render_table({"ticker", "date", "size", "rule", "adjust", "drop-asset", "drop-day"}, rows);
+  out += and_more(count);
+  if (!questions.empty()) out += "\n" + questions;
+  return out + "\n";
+}
+
+std::string missing_text(const Diagnosis& diagnosis) {
+  std::vector<std::vector<std::string>> rows;
+  std::size_t count = 0;
+  for (const Finding& finding : diagnosis.cleaned.findings) {
+    if (market::is_suspect(finding.rule) || ++count > kMostRows) continue;
+    rows.push_back({ticker_text(finding.ticker), dates_text(finding), size_text(finding),
+                    std::string(market::name(finding.rule)), finding.done});
+  }
+  if (count == 0) return "";
+  return fmt::format("missing    handled by --universe {} and --max-gap {}:\n\n",
+                     market::name(diagnosis.settings.universe), diagnosis.settings.max_gap) +
+         render_table({"ticker", "date", "missing", "rule", "what is done"}, rows) +
+         and_more(count) + "\n";
+}
+
+std::string cleaned_text(const Diagnosis& diagnosis) {
+  const market::Cleaned& cleaned = diagnosis.cleaned;
+  std::string out = fmt::format(
+      "cleaned    {} of {} assets, {} of {} rows (--universe {} --max-gap {} --on-suspect {}),\n"
+      "           all of it decided with hindsight\n",
+      cleaned.panel.n(), diagnosis.assets, cleaned.panel.rows(), diagnosis.rows,
+      market::name(diagnosis.settings.universe), diagnosis.settings.max_gap,
+      market::name(diagnosis.settings.on_suspect));
+  if (!diagnosis.out.empty())
+    out += fmt::format("written    {}\n", printable(diagnosis.out, 4 * diagnosis.out.size()));
+  return out;
+}
+
+}  // namespace
+
+std::string diagnosis_text(const Diagnosis& diagnosis) {
+  std::string out = fmt::format("panel      {}: {}, {} assets, {} rows from {} to {}\n",
+                                printable(diagnosis.file, 4 * diagnosis.file.size()),
+                                market::name(diagnosis.settings.kind), diagnosis.assets,
+                                diagnosis.rows, diagnosis.from, diagnosis.to);
+  out += fmt::format("complete   {} of {} assets; {} missing cell{}\n", diagnosis.complete_assets,
+                     diagnosis.assets, diagnosis.missing_cells,
+                     diagnosis.missing_cells == 1 ? "" : "s");
+  out += suspects_text(diagnosis) + missing_text(diagnosis) + cleaned_text(diagnosis);
+  for (const std::string& warning : diagnosis.warnings)
+    out += fmt::format("warning    {}\n", warning);
+  return out;
+}
+
+}  // namespace sharpen::app

@@ -1,0 +1,38 @@
+// From flags to a panel of returns: --prices FILE or --returns FILE [--gross], cut by --from, --to
+// and --tickers, then cleaned by --universe, --max-gap and --on-suspect, then simple returns. The
+// cut comes first, so that nothing outside it can drop an asset or raise a suspect.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sharpen/base/log.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/market/cleaning.hpp"
+#include "sharpen/market/panel.hpp"
+
+namespace sharpen::app {
+
+struct PanelInput {
+  std::string file;
+  market::CleaningSettings settings;
+  market::Panel returns;              // simple; NaN only with universe available
+  market::Cleaned cleaning;           // its panel: what the returns come from, in settings.kind
+  std::vector<std::string> warnings;  // what cleaning found, for the command's own warnings
+};
+
+// Throws InputError unless exactly one of --prices and --returns is given, if --gross has nothing
+// to say, for a file that cannot be read, and when cleaning leaves no asset or fewer than two rows
+// of prices.
+PanelInput read_panel_input(const settings::Values& values, const Log& log);
+
+// The steps of it. The raw panel, already cut:
+struct RawPanel {
+  std::string file;
+  market::PanelKind kind = market::PanelKind::prices;
+  market::Panel panel;
+};
+RawPanel read_raw_panel(const settings::Values& values, const Log& log);
+market::CleaningSettings cleaning_settings(const settings::Values& values, market::PanelKind kind);
+
+}  // namespace sharpen::app

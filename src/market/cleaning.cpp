@@ -1,0 +1,314 @@
+#include "sharpen/market/cleaning.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "market/place.hpp"
+#include "market/suspects.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/settings.hpp"
+
+namespace sharpen::market {
+
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// A panel on its way from raw to clean. Rows are numbered as in the raw panel throughout.
+class Cleaner {
+ public:
+  Cleaner(const Panel& raw, const CleaningSettings& settings)
+      : raw_(raw),
+        settings_(settings),
+        values_(raw.values),
+        keep_asset_(static_cast<std::size_t>(raw.n()), 1),
+        row_(static_cast<std::size_t>(raw.rows()), Fate::kept) {}
+
+  Cleaned run() {
+    out_.findings = find_suspects(raw_, settings_.kind);
+    refuse_suspects();
+    for (Finding& finding : out_.findings) handle(finding);
+    handle_gaps();
+    assemble();
+    return std::move(out_);
+  }
+
+ private:
+  // A row can be taken out with its prices (the next return then spans it), or with its returns
+  // (the prices before it are rescaled, so that the move of that day is in no return).
+  enum class Fate { kept, without_prices, without_returns };
+
+  bool prices() const { return settings_.kind == PanelKind::prices; }
+  double& value(Index t, Index j) { return values_[static_cast<std::size_t>(t * raw_.n() + j)]; }
+  // A return over which the price stands still.
+  double no_return() const { return settings_.kind == PanelKind::returns ? 0.0 : 1.0; }
+
+  void refuse_suspects() const;
+  void handle(Finding& finding);
+  void adjust(const Finding& finding);
+  void adjust_split(const Finding& finding);
+  void carry_over_print(const Finding& finding);
+  void drop_asset(Index j, const std::string& reason);
+  void drop_days(const Finding& finding);
+  Index next_value(Index t, Index j) const;
+
+  void handle_gaps();
+  void handle_gaps_of(Index j, const std::vector<Index>& rows);
+  void fill(Index j, const std::vector<Index>& rows, std::size_t first, std::size_t last);
+  Finding& add(Rule rule, Index j, Index first, Index last, Index size);
+  void assemble();
+  void append_row(Index t, const std::vector<Index>& columns, const std::vector<double>& factor);
+
+  const Panel& raw_;
+  const CleaningSettings& settings_;
+  std::vector<double> values_;
+  std::vector<char> keep_asset_;
+  std::vector<Fate> row_;
+  Cleaned out_;
+};
+
+void Cleaner::refuse_suspects() const {
+  if (settings_.on_suspect != OnSuspect::error || out_.findings.empty()) return;
+  const Finding& first = out_.findings.front();
+  const std::string who =
+      first.ticker.empty() ? std::string() : fmt::format("ticker {}, ", shortened(first.ticker));
+  throw InputError(
+      fmt::format("the panel has {}, the first of them: {}{}, {} ({}); look at the list of sharpen "
+                  "doctor, then "
+                  "choose another --on-suspect, or leave out tickers or dates",
+                  counted(static_cast<Index>(out_.findings.size()), "suspect"), who,
+                  first.first_date, name(first.rule), first.question));
+}
+
+void Cleaner::handle(Finding& finding) {
+  finding.done = would_do(finding, settings_.on_suspect, settings_);
+  switch (settings_.on_suspect) {
+    case OnSuspect::adjust: return adjust(finding);
+    case OnSuspect::drop_asset:
+      if (finding.column >= 0)
+        drop_asset(finding.column, fmt::format("{} on {}", name(finding.rule), finding.first_date));
+      return;
+    case OnSuspect::drop_day: return drop_days(finding);
+    case OnSuspect::report:
+    case OnSuspect::error: return;
+  }
+}
+
+void Cleaner::adjust(const Finding& finding) {
+  if (finding.rule == Rule::split) adjust_split(finding);
+  if (finding.rule == Rule::nonpositive && prices())
+    value(finding.first_row, finding.column) = kNone;
+  if (finding.rule == Rule::print) carry_over_print(finding);
+}
+
+// Earlier prices are divided or multiplied, so that the latest ones are what they are today.
+void Cleaner::adjust_split(const Finding& finding) {
+  const auto m = static_cast<double>(finding.ratio);
+  const bool fell = finding.size < 1.0;
+  const Index j = finding.column;
+  if (prices()) {
+    for (Index t = 0; t < finding.first_row; ++t)
+      value(t, j) = fell ? value(t, j) / m : value(t, j) * m;
+    return;
+  }
+  double& r = value(finding.first_row, j);
+  const double shift = settings_.kind == PanelKind::returns ? 1.0 : 0.0;
+  r = (fell ? (r + shift) * m : (r + shift) / m) - shift;
+}
+
+// The next row after t where the asset has a value; the number of rows if there is none.
+Index Cleaner::next_value(Index t, Index j) const {
+  do ++t;
+  while (t < raw_.rows() && std::isnan(raw_.matrix()(t, j)));
+  return t;
+}
+
+void Cleaner::carry_over_print(const Finding& finding) {
+  const Index j = finding.column;
+  if (prices()) {
+    for (Index t = finding.first_row; t <= finding.last_row; ++t) value(t, j) = kNone;
+    return;
+  }
+  // The way there and back is one return, on the day back.
+  const double shift = settings_.kind == PanelKind::returns ? 1.0 : 0.0;
+  const Index back = next_value(finding.last_row, j);
+  double gross = 1.0;
+  for (Index t = finding.first_row; t <= back && t < raw_.rows(); ++t) {
+    if (std::isnan(value(t, j))) continue;
+    gross *= value(t, j) + shift;
+    value(t, j) = no_return();
+  }
+  if (back < raw_.rows()) value(back, j) = gross - shift;
+}
+
+void Cleaner::drop_asset(Index j, const std::string& reason) {
+  char& keep = keep_asset_[static_cast<std::size_t>(j)];
+  if (keep != 0) out_.dropped.push_back({j, raw_.tickers[static_cast<std::size_t>(j)], reason});
+  keep = 0;
+}
+
+void Cleaner::drop_days(const Finding& finding) {
+  const bool of_level =
+      finding.rule == Rule::split || finding.rule == Rule::jump || finding.rule == Rule::frozen;
+  Index last = finding.last_row;
+  // A print in returns is a way there and a way back.
+  if (finding.rule == Rule::print && !prices())
+    last = std::min(next_value(last, finding.column), raw_.rows() - 1);
+  for (Index t = finding.first_row; t <= last; ++t) {
+    Fate& fate = row_[static_cast<std::size_t>(t)];
+    if (!of_level || !prices()) {
+      fate = Fate::without_prices;
+    } else if (fate == Fate::kept) {
+      fate = Fate::without_returns;
+    }
+  }
+}
+
+Finding& Cleaner::add(Rule rule, Index j, Index first, Index last, Index size) {
+  Finding finding;
+  finding.rule = rule;
+  finding.column = j;
+  finding.ticker = raw_.tickers[static_cast<std::size_t>(j)];
+  finding.first_row = first;
+  finding.last_row = last;
+  finding.first_date = raw_.dates[static_cast<std::size_t>(first)];
+  finding.last_date = raw_.dates[static_cast<std::size_t>(last)];
+  finding.size = static_cast<double>(size);
+  return out_.findings.emplace_back(std::move(finding));
+}
+
+void Cleaner::handle_gaps() {
+  std::vector<Index> rows;
+  for (Index t = 0; t < raw_.rows(); ++t)
+    if (row_[static_cast<std::size_t>(t)] != Fate::without_prices) rows.push_back(t);
+  if (rows.empty()) return;
+  for (Index j = 0; j < raw_.n(); ++j) handle_gaps_of(j, rows);
+  std::stable_sort(out_.findings.begin(), out_.findings.end(),
+                   [](const Finding& a, const Finding& b) {
+                     const bool of_row_a = a.column < 0, of_row_b = b.column < 0;
+                     return of_row_a != of_row_b ? of_row_b : a.column < b.column;
+                   });
+  std::stable_sort(out_.dropped.begin(), out_.dropped.end(),
+                   [](const Dropped& a, const Dropped& b) { return a.column < b.column; });
+}
+
+void Cleaner::fill(Index j, const std::vector<Index>& rows, std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i)
+    value(rows[i], j) = prices() ? value(rows[first - 1], j) : no_return();
+}
+
+// One finding for the short gaps of an asset together, one for each end, one for the first gap
+// that is too long.
+void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
+  const auto missing = [&](std::size_t i) { return std::isnan(value(rows[i], j)); };
+  std::size_t start = 0, end = rows.size();
+  while (start < end && missing(start)) ++start;
+  while (end > start && missing(end - 1)) --end;
+  const auto count = [](std::size_t n) { return static_cast<Index>(n); };
+  if (start == rows.size()) {
+    add(Rule::no_value, j, rows.front(), rows.back(), count(rows.size())).done = "drops the asset";
+    return drop_asset(j, "no value in these dates");
+  }
+  const bool complete = settings_.universe == Universe::complete;
+  const auto day = [&](std::size_t i) { return raw_.dates[static_cast<std::size_t>(rows[i])]; };
+  if (start > 0) {
+    add(Rule::starts, j, rows.front(), rows[start - 1], count(start)).done =
+        complete ? "drops the asset" : "enters on " + day(start);
+    if (complete) drop_asset(j, "starts on " + day(start));
+  }
+  std::size_t gaps = 0, cells = 0, first = 0, last = 0;
+  bool too_long = false;
+  for (std::size_t i = start; i < end;) {
+    if (!missing(i)) {
+      ++i;
+      continue;
+    }
+    const std::size_t from = i;
+    while (missing(i)) ++i;
+    if (count(i - from) > settings_.max_gap) {
+      if (!std::exchange(too_long, true)) {
+        add(Rule::gap, j, rows[from], rows[i - 1], count(i - from)).done = "drops the asset";
+        drop_asset(j, fmt::format("gap of {} rows from {}", i - from, day(from)));
+      }
+      continue;
+    }
+    if (gaps++ == 0) first = from;
+    last = i - 1;
+    cells += i - from;
+    fill(j, rows, from, i);
+  }
+  if (gaps > 0)
+    add(Rule::gap, j, rows[first], rows[last], count(cells)).done =
+        fmt::format("carries the last price over {}", counted(count(gaps), "gap"));
+  if (end < rows.size()) {
+    add(Rule::ends, j, rows[end], rows.back(), count(rows.size() - end)).done =
+        complete ? "drops the asset" : "leaves after " + day(end - 1);
+    if (complete) drop_asset(j, "ends on " + day(end - 1));
+  }
+}
+
+void Cleaner::append_row(Index t, const std::vector<Index>& columns,
+                         const std::vector<double>& factor) {
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const double v = value(t, columns[c]);
+    out_.panel.values.push_back(factor[c] == 1.0 ? v : v * factor[c]);
+  }
+}
+
+void Cleaner::assemble() {
+  std::vector<Index> columns;
+  for (Index j = 0; j < raw_.n(); ++j)
+    if (keep_asset_[static_cast<std::size_t>(j)] != 0) columns.push_back(j);
+  std::vector<Index> rows;  // with their prices
+  for (Index t = 0; t < raw_.rows(); ++t)
+    if (row_[static_cast<std::size_t>(t)] != Fate::without_prices) rows.push_back(t);
+  for (Index t = 0; t < raw_.rows(); ++t)
+    if (row_[static_cast<std::size_t>(t)] != Fate::kept)
+      out_.dropped_days.push_back(raw_.dates[static_cast<std::size_t>(t)]);
+
+  // Back from the last row: a move that is taken out scales all prices before it.
+  std::vector<std::vector<double>> factors;  // at rows from which on they hold, latest first
+  std::vector<Index> factor_of(rows.size());
+  factors.emplace_back(columns.size(), 1.0);
+  for (std::size_t i = rows.size(); i-- > 0;) {
+    factor_of[i] = static_cast<Index>(factors.size()) - 1;
+    if (i == 0 || row_[static_cast<std::size_t>(rows[i])] != Fate::without_returns) continue;
+    std::vector<double> next = factors.back();
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const double move = value(rows[i], columns[c]) / value(rows[i - 1], columns[c]);
+      if (std::isfinite(move) && move > 0.0) next[c] *= move;
+    }
+    factors.push_back(std::move(next));
+  }
+  for (const Index j : columns)
+    out_.panel.tickers.push_back(raw_.tickers[static_cast<std::size_t>(j)]);
+  out_.panel.values.reserve(rows.size() * columns.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto t = static_cast<std::size_t>(rows[i]);
+    if (row_[t] != Fate::kept) continue;
+    out_.panel.dates.push_back(raw_.dates[t]);
+    append_row(rows[i], columns, factors[static_cast<std::size_t>(factor_of[i])]);
+  }
+}
+
+}  // namespace
+
+void CleaningSettings::validate() const {
+  settings::check("max-gap", static_cast<double>(max_gap));
+}
+
+Index Cleaned::suspects() const {
+  return std::count_if(findings.begin(), findings.end(),
+                       [](const Finding& finding) { return is_suspect(finding.rule); });
+}
+
+Cleaned clean(const Panel& raw, const CleaningSettings& settings) {
+  settings.validate();
+  return Cleaner(raw, settings).run();
+}
+
+}  // namespace sharpen::market

@@ -1,0 +1,160 @@
+// What cleaning says: names, what modes do, and the summary.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "market/place.hpp"
+#include "sharpen/market/cleaning.hpp"
+
+namespace sharpen::market {
+
+namespace {
+
+constexpr std::size_t kMostNamed = 5;
+
+std::string adjusts(const Finding& finding, PanelKind kind) {
+  const bool prices = kind == PanelKind::prices;
+  switch (finding.rule) {
+    case Rule::split: {
+      const bool fell = finding.size < 1.0;
+      if (!prices)
+        return fmt::format("{} the gross return by {}", fell ? "multiplies" : "divides",
+                           finding.ratio);
+      return fmt::format("{} earlier prices by {}", fell ? "divides" : "multiplies", finding.ratio);
+    }
+    case Rule::nonpositive: return prices ? "takes it as missing" : "leaves it";
+    case Rule::print: return "carries the last price over it";
+    default: return "leaves it";
+  }
+}
+
+std::string drops_days(const Finding& finding, PanelKind kind) {
+  switch (finding.rule) {
+    case Rule::split:
+    case Rule::jump: return "drops that row's returns";
+    case Rule::frozen:
+      return fmt::format("drops the returns of {} rows", finding.last_row - finding.first_row + 1);
+    case Rule::print:
+      if (kind != PanelKind::prices) return "drops the rows there and back";
+      [[fallthrough]];
+    default: break;
+  }
+  const Index rows = finding.last_row - finding.first_row + 1;
+  return rows == 1 ? "drops the row" : fmt::format("drops {} rows", rows);
+}
+
+// "A (why), B (why) and 3 more"
+template <class Range, class Text>
+std::string some_of(const Range& items, const Text& text) {
+  std::string out;
+  for (std::size_t i = 0; i < std::min(kMostNamed, items.size()); ++i)
+    out.append(i == 0 ? "" : ", ").append(text(items[i]));
+  if (items.size() > kMostNamed) out += fmt::format(" and {} more", items.size() - kMostNamed);
+  return out;
+}
+
+}  // namespace
+
+bool is_suspect(Rule rule) {
+  switch (rule) {
+    case Rule::nonpositive:
+    case Rule::print:
+    case Rule::split:
+    case Rule::jump:
+    case Rule::frozen:
+    case Rule::holiday: return true;
+    case Rule::gap:
+    case Rule::starts:
+    case Rule::ends:
+    case Rule::no_value: return false;
+  }
+  return false;
+}
+
+std::string would_do(const Finding& finding, OnSuspect mode, const CleaningSettings& settings) {
+  if (!is_suspect(finding.rule)) return finding.done;
+  switch (mode) {
+    case OnSuspect::report: return "leaves it";
+    case OnSuspect::adjust: return adjusts(finding, settings.kind);
+    case OnSuspect::drop_asset: return finding.column >= 0 ? "drops the asset" : "leaves it";
+    case OnSuspect::drop_day: return drops_days(finding, settings.kind);
+    case OnSuspect::error: return "refuses the panel";
+  }
+  return "";
+}
+
+std::string_view name(Rule rule) {
+  switch (rule) {
+    case Rule::nonpositive: return "nonpositive";
+    case Rule::print: return "print";
+    case Rule::split: return "split";
+    case Rule::jump: return "jump";
+    case Rule::frozen: return "frozen";
+    case Rule::holiday: return "holiday";
+    case Rule::gap: return "gap";
+    case Rule::starts: return "starts";
+    case Rule::ends: return "ends";
+    case Rule::no_value: return "no-value";
+  }
+  return "";
+}
+
+std::string_view name(Universe universe) {
+  return universe == Universe::available ? "available" : "complete";
+}
+
+std::string_view name(OnSuspect mode) {
+  switch (mode) {
+    case OnSuspect::report: return "report";
+    case OnSuspect::adjust: return "adjust";
+    case OnSuspect::drop_asset: return "drop-asset";
+    case OnSuspect::drop_day: return "drop-day";
+    case OnSuspect::error: return "error";
+  }
+  return "";
+}
+
+std::string_view name(PanelKind kind) {
+  switch (kind) {
+    case PanelKind::prices: return "prices";
+    case PanelKind::returns: return "returns";
+    case PanelKind::gross_returns: return "gross returns";
+  }
+  return "";
+}
+
+std::vector<std::string> summary(const Cleaned& cleaned, const CleaningSettings& settings) {
+  std::vector<std::string> lines;
+  const auto assets = cleaned.dropped.size() + cleaned.panel.tickers.size();
+  if (!cleaned.dropped.empty())
+    lines.push_back(fmt::format(
+        "{} of {} assets are left out, decided with hindsight: {}", cleaned.dropped.size(), assets,
+        some_of(cleaned.dropped, [](const Dropped& asset) {
+          return fmt::format("{} ({})", shortened(asset.ticker), asset.reason);
+        })));
+  std::vector<const Finding*> suspects, gaps;
+  double cells = 0.0;
+  for (const Finding& finding : cleaned.findings) {
+    if (is_suspect(finding.rule)) suspects.push_back(&finding);
+    if (finding.rule != Rule::gap || !finding.done.starts_with("carries")) continue;
+    gaps.push_back(&finding);
+    cells += finding.size;
+  }
+  if (!gaps.empty())
+    lines.push_back(
+        fmt::format("the last price is carried over {} of {}",
+                    counted(static_cast<Index>(cells), "missing cell"),
+                    some_of(gaps, [](const Finding* gap) { return shortened(gap->ticker); })));
+  if (!suspects.empty())
+    lines.push_back(fmt::format(
+        "{} (on-suspect = {}, decided with hindsight; sharpen doctor lists them): {}",
+        counted(static_cast<Index>(suspects.size()), "suspect"), name(settings.on_suspect),
+        some_of(suspects, [](const Finding* suspect) {
+          return fmt::format("{}{} {}",
+                             suspect->ticker.empty() ? "" : shortened(suspect->ticker) + " ",
+                             name(suspect->rule), suspect->first_date);
+        })));
+  return lines;
+}
+
+}  // namespace sharpen::market
