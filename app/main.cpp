@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "command_line.hpp"
+#include "compare.hpp"
 #include "doctor.hpp"
 #include "output.hpp"
 #include "sharpen/base/error.hpp"
+#include "simulate.hpp"
 #include "solve.hpp"
 #include "version.hpp"
 
@@ -20,6 +22,8 @@ void run_command(const settings::Values& values) {
   switch (values.command()) {
     case settings::solve: return solve(values);
     case settings::doctor: return doctor(values);
+    case settings::simulate: return simulate(values);
+    case settings::compare: return compare(values);
     default: break;
   }
   throw std::logic_error("a command of the table has no function");

@@ -29,7 +29,11 @@ std::string values_cell(const Setting& setting) {
     case Kind::flag: return "on or off";
     case Kind::integer: return "whole number in " + setting.bounds.words();
     case Kind::real: return "number in " + setting.bounds.words();
-    case Kind::text: return setting.placeholder == "DATE" ? "date" : "file";
+    case Kind::text:
+      return setting.placeholder == "DATE"   ? "date"
+             : setting.placeholder == "DIR"  ? "folder"
+             : setting.placeholder == "PATH" ? "file or folder"
+                                             : "file";
     case Kind::list: return "names, separated by commas";
     case Kind::count_or_share: return "whole number in [1, n], or share in (0%, 100%]";
     case Kind::count_or_all: return "whole number in " + setting.bounds.words() + ", or `all`";

@@ -242,6 +242,28 @@ class Simulation {
   double size_;  // sd of the expected returns
 };
 
+// The prices; what is known beside them goes to `market` if there is one.
+Panel run(const SimulationSettings& settings, SimulatedMarket* market) {
+  settings.validate();
+  const auto n = static_cast<std::size_t>(settings.assets);
+  const auto days = static_cast<std::size_t>(settings.days);
+  Panel prices{weekdays(settings.start_date, settings.days), tickers(settings.assets), {}};
+  prices.values.resize(days * n);
+  std::vector<double> unkept(n);
+  if (market != nullptr) market->expected_returns.resize((days - 1) * n);
+  Simulation simulation(settings);
+  simulation.warm_up();
+  for (std::size_t i = 0; i < n; ++i) {
+    prices.values[i] = simulation.assets()[i].price;
+    if (market != nullptr) market->volatilities.push_back(simulation.assets()[i].own);
+  }
+  for (std::size_t t = 1; t < days; ++t)
+    simulation.step(market == nullptr ? std::span(unkept)
+                                      : std::span(market->expected_returns).subspan((t - 1) * n, n),
+                    std::span(prices.values).subspan(t * n, n));
+  return prices;
+}
+
 }  // namespace
 
 void SimulationSettings::validate() const {
@@ -262,26 +284,11 @@ void SimulationSettings::validate() const {
 }
 
 SimulatedMarket simulate_market(const SimulationSettings& settings) {
-  settings.validate();
-  const auto n = static_cast<std::size_t>(settings.assets);
-  const auto days = static_cast<std::size_t>(settings.days);
   SimulatedMarket market;
-  market.prices.dates = weekdays(settings.start_date, settings.days);
-  market.prices.tickers = tickers(settings.assets);
-  market.prices.values.resize(days * n);
-  market.expected_returns.resize((days - 1) * n);
-  Simulation simulation(settings);
-  simulation.warm_up();
-  for (std::size_t i = 0; i < n; ++i) {
-    market.prices.values[i] = simulation.assets()[i].price;
-    market.volatilities.push_back(simulation.assets()[i].own);
-  }
-  for (std::size_t t = 1; t < days; ++t)
-    simulation.step(std::span(market.expected_returns).subspan((t - 1) * n, n),
-                    std::span(market.prices.values).subspan(t * n, n));
+  market.prices = run(settings, &market);
   return market;
 }
 
-Panel simulate(const SimulationSettings& settings) { return simulate_market(settings).prices; }
+Panel simulate(const SimulationSettings& settings) { return run(settings, nullptr); }
 
 }  // namespace sharpen::market

@@ -287,7 +287,7 @@ TEST(Simulate, RefusesWhatIsOutOfBounds) {
   refuse({.days = 1}, "days = 1 is outside [2, 25000]");
   refuse({.days = 25001}, "days = 25001 is outside [2, 25000]");
   refuse({.assets = 100000, .days = 25000},
-         "assets = 100000 and days = 25000 make 2500000000 prices, more than 100000000; ask for "
+         "assets = 100000 and days = 25000 make 2500000000 prices, more than 50000000; ask for "
          "fewer of either");
   refuse({.predictability = -0.1}, "predictability = -0.1 is outside [0, 1]");
   refuse({.predictability = 1.5}, "predictability = 1.5 is outside [0, 1]");

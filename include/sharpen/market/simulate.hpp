@@ -33,7 +33,7 @@ struct SimulationSettings {
   static constexpr Index kMostAssets = 100'000;
   static constexpr Index kMostDays = 25'000;
   static constexpr Index kMostFactors = 64;
-  static constexpr Index kMostCells = 100'000'000;  // assets x days
+  static constexpr Index kMostCells = 50'000'000;  // assets x days
 
   // Throws InputError that names setting, value and bound.
   void validate() const;

@@ -1,0 +1,71 @@
+#include "simulate.hpp"
+
+#include <fmt/format.h>
+
+#include "json_text.hpp"
+#include "output.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/market/simulate.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+market::SimulationSettings simulation_settings(const settings::Values& values) {
+  return {.assets = values.integer("assets"),
+          .days = values.integer("days"),
+          .seed = static_cast<std::uint64_t>(values.integer("seed")),
+          .predictability = values.real("predictability"),
+          .factors = values.integer("factors"),
+          .start_date = values.text("start-date")};
+}
+
+std::string answer_json(const market::SimulationSettings& settings, const market::Panel& prices,
+                        const std::string& file) {
+  Json out;
+  out["schema_version"] = kSchemaVersion;
+  out["command"] = "simulate";
+  out["out"] = file;
+  out["assets"] = prices.n();
+  out["days"] = prices.rows();
+  out["from"] = prices.dates.front();
+  out["to"] = prices.dates.back();
+  out["seed"] = settings.seed;
+  out["predictability"] = settings.predictability;
+  out["factors"] = settings.factors;
+  out["warnings"] = Json::array();
+  return json_text(out);
+}
+
+std::string answer_text(const market::SimulationSettings& settings, const market::Panel& prices,
+                        const std::string& file) {
+  const std::string kind =
+      settings.predictability == 0.0
+          ? "a null market: every expected return is zero"
+          : fmt::format("predictability {}", shortest(settings.predictability));
+  return fmt::format("Wrote {}: {} asset{}, {} days from {} to {}; seed {}, {}.\n",
+                     printable(file, file.size()), prices.n(), prices.n() == 1 ? "" : "s",
+                     prices.rows(), prices.dates.front(), prices.dates.back(), settings.seed, kind);
+}
+
+}  // namespace
+
+void simulate(const settings::Values& values) {
+  if (values.flag("print-config")) return print(values.to_toml());
+  const market::SimulationSettings settings = simulation_settings(values);
+  settings.validate();
+  if (!values.has("out")) {
+    if (values.flag("json"))
+      throw InputError(
+          "--json needs --out FILE: without it the prices themselves go to standard output");
+    return print(market::panel_csv(market::simulate(settings)));
+  }
+  const std::string& file = values.text("out");
+  const market::Panel prices = market::simulate(settings);
+  market::write_panel(prices, file);
+  print(values.flag("json") ? answer_json(settings, prices, file)
+                            : answer_text(settings, prices, file));
+}
+
+}  // namespace sharpen::app

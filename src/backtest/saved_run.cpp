@@ -1,0 +1,192 @@
+#include "sharpen/backtest/saved_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "market/calendar.hpp"
+#include "market/csv.hpp"
+#include "market/number.hpp"
+#include "market/text_file.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::backtest {
+
+namespace {
+
+using market::CsvCursor;
+using market::Place;
+using nlohmann::json;
+
+constexpr std::string_view kRemedy = "give a folder that sharpen backtest --out wrote";
+
+// Reads the header; the number of its fields, and which of them is `return` (from 0).
+struct Header {
+  Index fields = 0;
+  Index returns = -1;
+};
+
+Header parse_header(CsvCursor& cursor) {
+  static_cast<void>(cursor.finished());  // refuses a blank first line
+  const Place place = cursor.place();
+  Header header;
+  do {
+    const std::string_view title = cursor.field();
+    if (header.fields == 0 && title != "date")
+      market::fail(place, fmt::format("the first column is called {} and not date; {}",
+                                      market::shown(title), kRemedy));
+    if (title == "return") {
+      if (header.returns >= 0)
+        market::fail(cursor.place(), "there are two columns called return; keep one");
+      header.returns = header.fields;
+    }
+    ++header.fields;
+  } while (cursor.comma());
+  if (header.returns < 0)
+    market::fail(place, fmt::format("there is no column called return; {}", kRemedy));
+  cursor.end_line();
+  return header;
+}
+
+std::string parse_day(const CsvCursor& cursor, std::string_view text, const SavedRun& run) {
+  const market::ParsedDate date = market::parse_date(text);
+  if (date.format == market::DateFormat::none)
+    market::fail(cursor.place(),
+                 fmt::format("{} {}; write dates as YYYY-MM-DD", market::shown(text), date.fault));
+  if (!run.dates.empty() && run.dates.back() >= date.iso)
+    market::fail(cursor.place(), fmt::format("the date {} does not come after {}, the one above; "
+                                             "sort the rows and keep each date once",
+                                             date.iso, run.dates.back()));
+  return date.iso;
+}
+
+double parse_return(const CsvCursor& cursor, std::string_view text, const std::string& date) {
+  if (const auto value = market::parse_number(text)) return *value;
+  const market::NumberFault fault = market::explain_number(text);
+  market::fail(cursor.place(), fmt::format("{}, at {} (return on {}); {}", fault.what,
+                                           market::spelled(cursor.place()), date, fault.remedy));
+}
+
+void parse_returns(std::string_view text, std::string_view name, SavedRun& run) {
+  CsvCursor cursor(text, name);
+  const Header header = parse_header(cursor);
+  while (!cursor.finished()) {
+    if (const Index found = cursor.count_fields(); found != header.fields)
+      market::fail({name, cursor.line(), 0},
+                   fmt::format("line {} has {} and the header has {}; {}", cursor.line(),
+                               market::counted(found, "field"), header.fields, kRemedy));
+    for (Index c = 0; c < header.fields; ++c) {
+      if (c > 0) cursor.comma();
+      const std::string_view field = cursor.field();
+      if (c == 0) run.dates.push_back(parse_day(cursor, field, run));
+      if (c == header.returns) run.returns.push_back(parse_return(cursor, field, run.dates.back()));
+    }
+    cursor.end_line();
+  }
+  if (run.dates.empty())
+    market::fail({name, 0, 0}, fmt::format("there are no rows below the header; {}", kRemedy));
+}
+
+[[noreturn]] void fail_key(std::string_view file, std::string_view key, std::string_view what) {
+  market::fail({file, 0, 0}, fmt::format("the key {} {}; {}", key, what, kRemedy));
+}
+
+double number_of(const json& metrics, std::string_view file, const char* key, double otherwise) {
+  const auto found = metrics.find(key);
+  if (found == metrics.end() || found->is_null()) return otherwise;
+  if (!found->is_number()) fail_key(file, key, "is not a number");
+  return found->get<double>();
+}
+
+std::string text_of(const json& metrics, std::string_view file, const char* key) {
+  const auto found = metrics.find(key);
+  if (found == metrics.end() || found->is_null()) return "";
+  if (!found->is_string()) fail_key(file, key, "is not a text");
+  return found->get<std::string>();
+}
+
+void parse_metrics(std::string_view text, std::string_view file, SavedRun& run) {
+  const json metrics = json::parse(text, nullptr, false);
+  if (!metrics.is_object())
+    market::fail({file, 0, 0}, fmt::format("this is not a JSON object; {}", kRemedy));
+  run.label = text_of(metrics, file, "label");
+  run.periods_per_year = number_of(metrics, file, "periods_per_year", std::nan(""));
+  if (!(run.periods_per_year > 0.0 && std::isfinite(run.periods_per_year)))
+    fail_key(file, "periods_per_year", "is missing or not a positive number");
+  run.risk_free = number_of(metrics, file, "risk_free", 0.0);
+  if (!std::isfinite(run.risk_free)) fail_key(file, "risk_free", "is not a finite number");
+  run.stats_from_date = text_of(metrics, file, "stats_from_date");
+  if (run.stats_from_date.empty()) return;
+  const market::ParsedDate date = market::parse_date(run.stats_from_date);
+  if (date.format == market::DateFormat::none) fail_key(file, "stats_from_date", date.fault);
+  run.stats_from_date = date.iso;
+}
+
+// The first row that counts for the run's statistics.
+std::size_t first_row(const SavedRun& run) {
+  return static_cast<std::size_t>(
+      std::lower_bound(run.dates.begin(), run.dates.end(), run.stats_from_date) -
+      run.dates.begin());
+}
+
+}  // namespace
+
+SavedRun parse_run(std::string_view returns_text, std::string_view returns_name,
+                   std::string_view metrics_text, std::string_view metrics_name) {
+  SavedRun run;
+  parse_metrics(metrics_text, metrics_name, run);
+  parse_returns(returns_text, returns_name, run);
+  return run;
+}
+
+SavedRun read_run(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored))
+    throw InputError(
+        fmt::format("{} is not a folder; {}", market::shown_file(folder.string()), kRemedy));
+  const std::filesystem::path returns = folder / "returns.csv", metrics = folder / "metrics.json";
+  const market::TextFile returns_file(returns), metrics_file(metrics);
+  SavedRun run =
+      parse_run(returns_file.text(), returns.string(), metrics_file.text(), metrics.string());
+  if (run.label.empty()) {
+    const std::filesystem::path plain = (folder / "").parent_path();
+    run.label = plain.filename().string();
+  }
+  return run;
+}
+
+CommonPeriods common_periods(const SavedRun& a, const SavedRun& b) {
+  if (a.periods_per_year != b.periods_per_year)
+    throw InputError(fmt::format(
+        "the runs have {} and {} periods a year; compare runs over the same kind of period",
+        shortest(a.periods_per_year), shortest(b.periods_per_year)));
+  CommonPeriods out;
+  std::size_t i = first_row(a), j = first_row(b);
+  while (i < a.dates.size() && j < b.dates.size()) {
+    if (a.dates[i] == b.dates[j]) {
+      out.dates.push_back(a.dates[i]);
+      out.a.push_back(a.returns[i++] - a.risk_free);
+      out.b.push_back(b.returns[j++] - b.risk_free);
+    } else {
+      a.dates[i] < b.dates[j] ? ++i : ++j;
+    }
+  }
+  const auto range = [](const SavedRun& run) {
+    const std::size_t first = first_row(run);
+    if (first == run.dates.size()) return std::string("no rows");
+    return fmt::format("{} to {}", run.dates[first], run.dates.back());
+  };
+  if (out.dates.empty())
+    throw InputError(fmt::format(
+        "the two runs have no date in common: the statistics of the first cover {}, of the second "
+        "{}; compare runs over the same dates",
+        range(a), range(b)));
+  out.left_out_a = static_cast<Index>(a.dates.size() - out.dates.size());
+  out.left_out_b = static_cast<Index>(b.dates.size() - out.dates.size());
+  return out;
+}
+
+}  // namespace sharpen::backtest
