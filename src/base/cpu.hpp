@@ -8,7 +8,9 @@ namespace sharpen {
 inline bool cpu_has_v3() {
 #if defined(SHARPEN_HAVE_V3)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("bmi2");
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+         __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe") &&
+         __builtin_cpu_supports("f16c");
 #else
   return false;
 #endif

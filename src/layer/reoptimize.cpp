@@ -106,7 +106,7 @@ Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y
   const Vec factor = keep.rest();
   Cutter cut(scratch, risk_.n());
   const Vec Pm = cut.next(), b = cut.next();
-  if (!risk_.restrict_to(s, p, factor, cut.rest())) return fail(Status::not_converged, y, t);
+  if (!risk_.restrict_to(s, p, factor, cut.rest())) return fail(Status::invalid_input, y, t);
 
   risk_.restricted_solve(s, p, factor, p, ones, cut.rest());  // P 1 = p
   for (std::size_t i = 0; i < n; ++i) b[i] = p[i] * ones[i];
@@ -120,12 +120,14 @@ Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y
       Pm[i] = p[i] * m[i];
     }
   }
-  if (!has_direction(c.face, dot(ConstVec(Pm), ConstVec(u)), risk_.n()))
-    return fail(Status::no_signal, y, t);
+  const double C = dot(ConstVec(Pm), ConstVec(u));
+  if (!std::isfinite(C)) return fail(Status::invalid_input, y, t);
+  if (!has_direction(c.face, C, risk_.n())) return fail(Status::no_signal, y, t);
 
   for (std::size_t i = 0; i < n; ++i) y[i] = p[i] * u[i];
   risk_.apply(s, y, Sigma_y, cut.rest());
   const double N = dot(ConstVec(y), ConstVec(Sigma_y));
+  if (!std::isfinite(N)) return fail(Status::invalid_input, y, t);
   if (!(N > 0.0)) return fail(Status::no_signal, y, t);
   c.root_C = std::sqrt(N);
   const double inverse = 1.0 / c.root_C;

@@ -28,6 +28,7 @@ Status score_forward(const ScoreSettings& settings, const risk::Risk& risk, Inde
   else
     risk.root_solve(s, m, z, scratch);
   const double C = dot(ConstVec(z), ConstVec(z));
+  if (!std::isfinite(C)) return Status::invalid_input;
   if (!has_direction(cache.face, C, risk.n())) return Status::no_signal;
   cache.norm = std::sqrt(C);
   if (settings.raw)
@@ -35,6 +36,7 @@ Status score_forward(const ScoreSettings& settings, const risk::Risk& risk, Inde
   else
     cache.q = cache.norm / std::sqrt(static_cast<double>(risk.n()));
   const double inverse = 1.0 / cache.q;
+  if (!std::isfinite(inverse)) return Status::invalid_input;
   for (std::size_t i = 0; i < z.size(); ++i) x[i] = std::abs(z[i]) * inverse;
   return cache.face.neutral ? Status::neutral_face : Status::ok;
 }

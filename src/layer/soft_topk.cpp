@@ -60,9 +60,10 @@ Split split_at(ConstVec x, Index k, double beta, Range range, Vec scratch,
   double threshold = counted_threshold(x, k, range, kernels);
   Index tied = 0;  // how many entries equal to the threshold belong to K
   if (std::isnan(threshold)) {
-    std::copy(x.begin(), x.end(), scratch.begin());
-    const auto kth = scratch.begin() + (k - 1);
-    std::nth_element(scratch.begin(), kth, scratch.end(), std::greater<>());
+    const Vec order = scratch.first(x.size());  // the caller's may be longer
+    std::copy(x.begin(), x.end(), order.begin());
+    const auto kth = order.begin() + (k - 1);
+    std::nth_element(order.begin(), kth, order.end(), std::greater<>());
     threshold = *kth;
     tied = k - kernels.count_above(x.data(), n, threshold);
   }

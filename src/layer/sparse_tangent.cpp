@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "sharpen/base/error.hpp"
@@ -36,6 +37,10 @@ struct Kept {
         w(memory.subspan(5 * n, n)),
         rest(memory.subspan(6 * n)) {}
 };
+
+bool all_finite(ConstVec x) {
+  return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
+}
 
 void check_shape(const char* what, Index rows, Index cols, Index want_rows, Index want_cols) {
   if (rows != want_rows || cols != want_cols)
@@ -76,21 +81,29 @@ Index SparseTangent::scratch_size() const {
   return 4 * n() + std::max(risk_->scratch_size(), reoptimizer_->scratch_size());
 }
 
+void SparseTangent::check_cache(const LayerCache& cache, Index batch,
+                                const Threads& threads) const {
+  if (cache.n_ != n() || cache.kept_size_ != kept_size() || cache.scratch_size_ != scratch_size())
+    throw InputError("the cache was made for a layer of another size or mode; make one for this");
+  if (batch > cache.max_batch_ || threads.count() > cache.max_threads_)
+    throw InputError(
+        fmt::format("a batch of {} on {} threads does not fit a cache made for {} on {}", batch,
+                    threads.count(), cache.max_batch_, cache.max_threads_));
+}
+
 void SparseTangent::forward(std::span<const Index> samples, ConstMat mu, LayerCache& cache, Mat w,
                             std::span<Outcome> outcomes, const Threads& threads) const {
   const auto batch = static_cast<Index>(samples.size());
   check_shape("mu", mu.rows, mu.cols, batch, n());
   check_shape("w", w.rows, w.cols, batch, n());
   check_shape("outcomes", static_cast<Index>(outcomes.size()), 1, batch, 1);
-  if (batch > cache.max_batch_ || threads.count() > cache.max_threads_)
-    throw InputError(fmt::format(
-        "a batch of {} on {} threads does not fit a cache made for {} on {}", batch,
-        threads.count(), cache.max_batch_, cache.max_threads_));
+  check_cache(cache, batch, threads);
   for (const Index s : samples)
     if (s < 0 || s >= risk_->samples())
       throw InputError(
           fmt::format("sample {} is outside [0, {}] of the risk model", s, risk_->samples() - 1));
 
+  cache.layer_ = this;
   cache.batch_ = batch;
   threads.for_each(batch, [&](Index i, int slot) {
     Instance& instance = cache.instances_[static_cast<std::size_t>(i)];
@@ -121,11 +134,15 @@ void SparseTangent::forward_one(Instance& instance, LayerCache& cache, ConstVec 
                                            kept.rest, rest);
     if (outcome.solved()) {
       sizing_forward(settings_.sizing, kept.y, instance.t, kept.w);
-      std::copy(kept.w.begin(), kept.w.end(), w.begin());
-      // The paper's fixed number of halvings makes no promise that could be broken.
-      if (!topk.converged && settings_.topk == TopKSolver::newton)
-        outcome.status = Status::not_converged;
-      return;
+      if (all_finite(kept.w)) {
+        std::copy(kept.w.begin(), kept.w.end(), w.begin());
+        // The paper's fixed number of halvings makes no promise that could be broken.
+        if (!topk.converged && settings_.topk == TopKSolver::newton)
+          outcome.status = Status::not_converged;
+        return;
+      }
+      outcome.status = Status::invalid_input;  // beyond the range of doubles
+      instance.reoptimized = {};
     }
   }
   // Cash for no_signal; what was not computed is NaN.
@@ -137,11 +154,11 @@ void SparseTangent::forward_one(Instance& instance, LayerCache& cache, ConstVec 
 
 void SparseTangent::vjp(LayerCache& cache, ConstMat dL_dw, Mat dL_dmu,
                         const Threads& threads) const {
+  check_cache(cache, cache.batch_, threads);
+  if (cache.layer_ != this)
+    throw InputError("vjp was given a cache that another layer filled; run forward first");
   check_shape("dL_dw", dL_dw.rows, dL_dw.cols, cache.batch_, n());
   check_shape("dL_dmu", dL_dmu.rows, dL_dmu.cols, cache.batch_, n());
-  if (threads.count() > cache.max_threads_)
-    throw InputError(fmt::format("{} threads do not fit a cache made for {}", threads.count(),
-                                 cache.max_threads_));
   threads.for_each(cache.batch_, [&](Index i, int slot) {
     vjp_one(cache.instances_[static_cast<std::size_t>(i)], cache, dL_dw.row(i), dL_dmu.row(i),
             cache.scratch(slot));

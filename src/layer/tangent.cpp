@@ -54,8 +54,13 @@ void face_vjp(const Face& face, ConstVec b, Vec dL_dm) {
 
 bool has_direction(const Face& face, double C, Index n) {
   const double rounding = 64.0 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
-  const double lost = face.neutral ? face.B * face.B / face.A : 0.0;  // C of mu itself is C + lost
-  return std::isfinite(C) && C > rounding * rounding * (C + lost);
+  const double lost = face.neutral ? face.B * (face.B / face.A) : 0.0;  // mu itself has C + lost
+  return C > rounding * rounding * (C + lost);
+}
+
+void net_zero(ConstVec b, double A, Vec y) {
+  const double shift = sum(ConstVec(y)) / A;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] -= shift * b[i];
 }
 
 Status tangent_forward(const risk::Risk& risk, Index s, ConstVec mu, Net net, TangentCache& cache,
@@ -67,7 +72,9 @@ Status tangent_forward(const risk::Risk& risk, Index s, ConstVec mu, Net net, Ta
   if (cache.scale == 0.0) return fail(Status::no_signal, y, t);
   cache.face = face_forward(risk.ones_solution(s), risk.ones_norm2(s), mu, cache.scale, net, m);
   const double C = risk.solve(s, m, y, scratch);
+  if (!std::isfinite(C)) return fail(Status::invalid_input, y, t);
   if (!has_direction(cache.face, C, risk.n())) return fail(Status::no_signal, y, t);
+  if (cache.face.neutral) net_zero(risk.ones_solution(s), cache.face.A, y);
   cache.root_C = std::sqrt(C);
   const double inverse = 1.0 / cache.root_C;
   for (double& yi : y) yi *= inverse;

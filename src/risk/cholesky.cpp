@@ -11,13 +11,15 @@ namespace sharpen::risk {
 namespace {
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kPivot = 10.0 * kEps;  // times n
 constexpr int kMostJitters = 12;
 
 bool pivots_hold(const double* L, Index n, double diagonal_shift, auto&& diagonal_at) {
   for (Index j = 0; j < n; ++j) {
     const double pivot = L[j * n + j] * L[j * n + j];
     // Written so that NaN fails.
-    if (!(pivot >= static_cast<double>(n) * kEps * (diagonal_at(j) + diagonal_shift))) return false;
+    if (!(pivot >= static_cast<double>(n) * kPivot * (diagonal_at(j) + diagonal_shift)))
+      return false;
     if (!(pivot > 0.0)) return false;
   }
   return true;
@@ -35,15 +37,15 @@ bool cholesky_in_place(double* A, Index n, ConstVec diagonal) {
          pivots_hold(A, n, 0.0, [&](Index j) { return diagonal[static_cast<std::size_t>(j)]; });
 }
 
-double cholesky_with_jitter(ConstMat Sigma, double* L) {
+double cholesky_with_jitter(ConstMat Sigma, double* L, bool singular) {
   const Index n = Sigma.rows;
   double trace = 0.0;
   for (Index j = 0; j < n; ++j) trace += Sigma(j, j);
   constexpr double kFailed = std::numeric_limits<double>::quiet_NaN();
   if (!(trace > 0.0) || !std::isfinite(trace)) return kFailed;
 
-  double jitter = 0.0;
-  for (int attempt = 0; attempt <= kMostJitters; ++attempt) {
+  double jitter = singular ? kEps * trace : 0.0;
+  for (int attempt = singular ? 1 : 0; attempt <= kMostJitters; ++attempt) {
     for (Index j = 0; j < n; ++j) {
       // Symmetric: row j from the diagonal on is column j of the lower triangle.
       std::copy(&Sigma(j, j), &Sigma(j, j) + (n - j), L + j * n + j);

@@ -7,13 +7,14 @@
 namespace sharpen::risk {
 
 // Factors the lower triangle of A (n, n) in place. `diagonal` is the diagonal of A before. Not
-// only LAPACK's word counts: a pivot below n * eps * A_jj is a failure too.
+// only LAPACK's word counts: a pivot below 10 n eps A_jj is a failure too (n eps alone lets one
+// rank-deficient covariance in sixty pass).
 bool cholesky_in_place(double* A, Index n, ConstVec diagonal);
 
 // L (n, n) = the factor of Sigma + jitter I for the smallest jitter tried that works: 0, then
 // eps * trace growing tenfold at most 12 times. Returns the jitter, or NaN where none works
 // or the trace is zero or not finite. Sigma (n, n) has both triangles. L holds n * n doubles;
-// only its lower triangle is meaningful.
-double cholesky_with_jitter(ConstMat Sigma, double* L);
+// only its lower triangle is meaningful. `singular`: known to be, do not try without jitter.
+double cholesky_with_jitter(ConstMat Sigma, double* L, bool singular = false);
 
 }  // namespace sharpen::risk

@@ -27,7 +27,8 @@ class DenseRisk final : public Risk {
     std::vector<double> one;          // (np) ones, zero-padded
   };
   // Takes over work.Sigma as sample s, adding jitter where the factorisation needs it.
-  void set(Index s, Work& work);
+  // `singular`: known to need it.
+  void set(Index s, Work& work, bool singular = false);
   // Marks sample s as unusable.
   void set_invalid(Index s);
 
@@ -73,6 +74,7 @@ class DenseRisk final : public Risk {
   const double* ones(Index s) const { return inverse(s) + per_sample_ - 2 * np_; }
   double sigma_entry(Index s, Index i, Index j) const;
   bool set_root(Index s, Work& work);
+  bool graded_eigenvectors(Index s, Work& work) const;
 
   Index n_, np_, packed_, per_sample_;
   Parts parts_;

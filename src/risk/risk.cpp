@@ -61,8 +61,11 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
     const double trace = window_moments(window, c.mean, c.variance);
     if (std::isnan(trace)) return risk->set_invalid(s);
     for (Index t = 0; t < T; ++t)
-      for (Index j = 0; j < n; ++j)
-        c.X[static_cast<std::size_t>(t * n + j)] = window(t, j) - c.mean[static_cast<std::size_t>(j)];
+      for (Index j = 0; j < n; ++j) {
+        const auto at = static_cast<std::size_t>(j);
+        c.X[static_cast<std::size_t>(t * n + j)] =
+            c.variance[at] > 0.0 ? window(t, j) - c.mean[at] : 0.0;
+      }
     const auto size = static_cast<int>(n);
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, size, static_cast<int>(T),
                 1.0 / static_cast<double>(T - 1), c.X.data(), size, 0.0, Sigma.data(), size);
@@ -72,7 +75,9 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
       Sigma[static_cast<std::size_t>(i * n + i)] = c.variance[static_cast<std::size_t>(i)];
     }
     shrink(Sigma, n, settings.shrinkage, trace);
-    risk->set(s, work[static_cast<std::size_t>(slot)]);
+    // T centred rows have rank T - 1 at most: no need to wait for a pivot to show it.
+    const bool singular = settings.shrinkage == 0.0 && T - 1 < n;
+    risk->set(s, work[static_cast<std::size_t>(slot)], singular);
   });
   return risk;
 }

@@ -16,23 +16,23 @@ double window_moments(ConstMat window, Vec mean, Vec variance) {
     for (std::size_t j = 0; j < n; ++j) mean[j] += r[j];
   }
   for (double& m : mean) m /= static_cast<double>(T);
-  double raw = 0.0;  // the uncentred sum of squares: what rounding is relative to
   for (Index t = 0; t < T; ++t) {
     const double* r = window.row(t).data();
     for (std::size_t j = 0; j < n; ++j) {
       const double x = r[j] - mean[j];
       variance[j] += x * x;
-      raw += r[j] * r[j];
     }
   }
+  // The mean of T equal returns is off by up to T eps: what that leaves is no variance.
+  const double rounding = 4.0 * static_cast<double>(T) * std::numeric_limits<double>::epsilon();
   double trace = 0.0;
-  for (double& v : variance) {
-    v /= static_cast<double>(T - 1);
-    trace += v;
+  for (std::size_t j = 0; j < n; ++j) {
+    const double level = rounding * mean[j];
+    if (variance[j] <= level * level * static_cast<double>(T)) variance[j] = 0.0;
+    variance[j] /= static_cast<double>(T - 1);
+    trace += variance[j];
   }
-  constexpr double kEps = std::numeric_limits<double>::epsilon();
-  const double rounding = 64.0 * kEps * 64.0 * kEps * raw;
-  if (!std::isfinite(trace) || !(trace > rounding)) return std::numeric_limits<double>::quiet_NaN();
+  if (!std::isfinite(trace) || !(trace > 0.0)) return std::numeric_limits<double>::quiet_NaN();
   return trace;
 }
 

@@ -6,8 +6,9 @@
 
 namespace sharpen::risk {
 
-// mean (n) and variance (n), divisor T - 1, of the columns of window (T, n). Returns the sum of
-// the variances, or NaN where it is not finite, or is zero up to rounding of the window.
+// mean (n) and variance (n), divisor T - 1, of the columns of window (T, n); exactly 0 for a
+// column that is constant up to the rounding of its mean. Returns the sum of the variances, or
+// NaN where that is zero or not finite.
 double window_moments(ConstMat window, Vec mean, Vec variance);
 
 }  // namespace sharpen::risk

@@ -7,12 +7,12 @@
 #include <limits>
 
 #include "risk/cholesky.hpp"
+#include "sharpen/layer/tangent.hpp"
 
 namespace sharpen::select {
 
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallest = 0x1p-960;
 
@@ -40,8 +40,9 @@ int exponent_of(ConstVec values) {
 ExactSolver::ExactSolver(Index n, Index k, layer::Net net, const layer::SizingSettings& sizing)
     : n_(n), net_(net), sizing_(sizing) {
   for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->reserve(static_cast<std::size_t>(k));
-  if (k < n)
-    for (std::vector<double>* X : {&Sigma_, &L_}) X->reserve(static_cast<std::size_t>(k * k));
+  // With k = n the full support goes through the risk model; the next largest has n - 1.
+  const Index most = std::min(k, n - 1);
+  for (std::vector<double>* X : {&Sigma_, &L_}) X->reserve(static_cast<std::size_t>(most * most));
 }
 
 void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
@@ -68,7 +69,7 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
     out.outcome.status = direction.neutral ? Status::neutral_face : Status::ok;
     out.support.assign(K.begin(), K.end());
     for (std::size_t s = 0; s < count; ++s) out.weights[static_cast<std::size_t>(K[s])] = w_[s];
-    if (std::isfinite(mean) && risk_squared > 0.0 && std::isfinite(risk_squared)) return;
+    if (std::isfinite(out.sharpe) && risk_squared > 0.0) return;
   } else if (!std::isnan(direction.C)) {
     return;
   }
@@ -88,12 +89,12 @@ void ExactSolver::choose_face(double A, double B, Direction& direction) {
 }
 
 // y_ holds Sigma^-1 m; scale it to unit risk, unless nothing but rounding is left of the signal.
-void ExactSolver::finish(double A, double B, double C, Direction& direction) {
-  direction.C = C;
-  const double lost = direction.neutral ? B * B / A : 0.0;
-  const double rounding = 64.0 * static_cast<double>(mu_.size()) * kEps;
-  direction.exists = C > rounding * rounding * (C + lost);
+void ExactSolver::finish(ConstVec b, double A, double B, double C, Direction& direction) {
+  direction.C = std::isfinite(C) ? C : kNaN;
+  const layer::Face face{direction.neutral, A, B};
+  direction.exists = layer::has_direction(face, direction.C, static_cast<Index>(mu_.size()));
   if (!direction.exists) return;
+  if (direction.neutral) layer::net_zero(b, A, y_);
   const double scale = 1.0 / std::sqrt(C);
   for (double& y : y_) y *= scale;
   direction.t = direction.neutral ? 0.0 : B * scale;
@@ -105,7 +106,7 @@ ExactSolver::Direction ExactSolver::solve_full(const risk::Risk& risk, Index sam
   const double B = dot(risk.ones_solution(sample), mu_);
   choose_face(A, B, direction);
   const double C = risk.solve(sample, m_, y_, scratch);
-  finish(A, B, C, direction);
+  finish(risk.ones_solution(sample), A, B, C, direction);
   return direction;
 }
 
@@ -134,7 +135,7 @@ ExactSolver::Direction ExactSolver::solve_support(const risk::Risk& risk, Index 
   substitute(L_, k, false, y_.data());
   const double C = dot(y_, y_);
   substitute(L_, k, true, y_.data());
-  finish(A, B, C, direction);
+  finish(b_, A, B, C, direction);
   return direction;
 }
 

@@ -34,7 +34,7 @@ class ExactSolver {
   Direction solve_support(const risk::Risk& risk, Index sample, std::span<const Index> K,
                           Vec scratch, Outcome& outcome);
   void choose_face(double A, double B, Direction& direction);
-  void finish(double A, double B, double C, Direction& direction);
+  void finish(ConstVec b, double A, double B, double C, Direction& direction);
   double variance(const risk::Risk& risk, Index sample, Vec scratch);
 
   const Index n_;

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string>
+
+#include "select/ties.hpp"
+#include "sharpen/base/error.hpp"
 
 namespace sharpen::select {
 
@@ -80,6 +84,15 @@ class Explainer {
     std::iota(order.begin(), order.end(), Index{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](Index a, Index b) { return scores[at(a)] > scores[at(b)]; });
+    // Scores that the selection calls tied rank by column, as it takes them.
+    const double margin = order.empty() ? 0.0 : kTiedScores * scores[at(order.front())];
+    for (auto first = order.begin(); first != order.end();) {
+      const auto last = std::find_if(first, order.end(), [&](Index j) {
+        return scores[at(j)] < scores[at(*first)] - margin;
+      });
+      std::sort(first, last);
+      first = last;
+    }
     for (std::size_t i = 0; i < order.size(); ++i) rank[at(order[i])] = static_cast<Index>(i) + 1;
     return rank;
   }
@@ -195,6 +208,13 @@ class Explainer {
 Explanation explain(const SelectSettings& settings, const risk::Risk& risk, Index sample,
                     ConstVec mu, const Portfolio& portfolio) {
   if (portfolio.outcome.status == Status::invalid_input) return {};
+  const bool oscar = settings.optimizer == Optimizer::oscar;
+  if (oscar ? !risk.parts().lower : !risk.parts().root)
+    throw InputError(std::string("explaining optimizer = ") + std::string(name(settings.optimizer)) +
+                     " needs a risk model set up with parts." + (oscar ? "lower" : "root") +
+                     " = true");
+  if (sample < 0 || sample >= risk.samples() || static_cast<Index>(mu.size()) != risk.n())
+    throw InputError("explain was given a sample or a signal that does not fit the risk model");
   return Explainer(settings, risk, sample, mu, portfolio).run();
 }
 

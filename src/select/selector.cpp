@@ -8,6 +8,7 @@
 
 #include "select/exact.hpp"
 #include "select/search.hpp"
+#include "select/ties.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/select/select.hpp"
@@ -51,7 +52,7 @@ void take_largest(std::vector<double>& scores, Index k, std::vector<double>& ord
   }
   std::copy(scores.begin(), scores.end(), order.begin());
   std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), std::greater<>());
-  const double last = order[static_cast<std::size_t>(k - 1)], margin = 1e-12 * largest;
+  const double last = order[static_cast<std::size_t>(k - 1)], margin = kTiedScores * largest;
 
   Index ties = k;
   for (const double score : scores) ties -= score > last + margin;

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "sharpen/base/threads.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
@@ -154,6 +156,8 @@ TEST(LayerGradient, EveryModeInTheLowRankForm) {
 TEST(LayerGradient, EveryModeInTheLowRankFormWithLittleShrinkage) {
   Faces seen{};
   check_all_modes(risk::Form::low_rank, 1e-3, 1e-6, seen);
+  for (const auto& first : seen)
+    for (const int count : first) EXPECT_GE(count, 20) << "a pair of faces was not covered";
 }
 
 // Larger problems along random directions: <g, J d> both ways.
@@ -233,19 +237,58 @@ TEST(LayerGradient, ZeroForNoSignalAndForASaturatedMask) {
   EXPECT_EQ(layer.w, Eigen::VectorXd::Zero(n));
   EXPECT_EQ(layer.vjp(Eigen::VectorXd::Ones(n)), Eigen::VectorXd::Zero(n));
 
-  // Tied scores: two equal, independent assets in a diagonal market.
-  RowMatrix Sigma = RowMatrix::Identity(4, 4);
+  // A mask that is hard to the last bit: only the direct path to the weights is left.
+  settings.beta = 1e6;
+  settings.sizing.kind = Sizing::volatility;
+  Function hard(settings, *risk);
+  const Eigen::VectorXd mu = random.signal(naive_covariance(returns, 0.1), true);
+  hard(mu);
+  ASSERT_TRUE(hard.outcome.solved());
+  int ones = 0;
+  for (const double p : hard.cache().mask(0)) ones += p == 1.0;
+  ASSERT_EQ(ones, 2);
+  const Eigen::VectorXd g = random.vector(n), gradient = hard.vjp(g);
+  for (Index i = 0; i < n; ++i)
+    if (hard.cache().mask(0)[static_cast<std::size_t>(i)] == 0.0) {
+      EXPECT_EQ(gradient[i], 0.0);
+    }
+}
+
+// Exactly tied scores at the threshold, in independent markets, where they stay tied: the mask
+// is shared, its sum is k, the same answer comes twice, and differences agree.
+TEST(LayerGradient, TiedScores) {
+  RowMatrix Sigma = 1e-4 * RowMatrix::Identity(6, 6);
   risk::RiskSettings no_shrinkage;
   no_shrinkage.shrinkage = 0.0;
-  const auto diagonal = risk::from_covariance(view(Sigma), no_shrinkage);
-  settings.sizing.kind = Sizing::volatility;
-  Function tied(settings, *diagonal);
-  Eigen::VectorXd mu(4);
-  mu << 3, 1, 1, 0;
-  tied(mu);
-  EXPECT_DOUBLE_EQ(tied.cache().mask(0)[1], tied.cache().mask(0)[2]);
-  const Eigen::VectorXd gradient = tied.vjp(Eigen::VectorXd::LinSpaced(4, 1, 4));
-  EXPECT_TRUE(gradient.allFinite());
+  const auto risk = risk::from_covariance(view(std::as_const(Sigma)), no_shrinkage);
+  Problems random(25);
+  for (const Reoptimization reoptimization :
+       {Reoptimization::masked, Reoptimization::restricted})
+    for (const Score score : {Score::cholesky, Score::symmetric})
+      for (const Index k : {2, 3}) {
+        LayerSettings settings;
+        settings.k = k;
+        settings.score = score;
+        settings.reoptimization = reoptimization;
+        settings.sizing.kind = Sizing::volatility;
+        Function layer(settings, *risk);
+        Eigen::VectorXd mu(6);
+        mu << .03, .01, .01, .005, .002, .01;
+        const Eigen::VectorXd first = layer(mu), second = layer(mu);
+        ASSERT_EQ(layer.outcome.status, Status::ok);
+        EXPECT_EQ(first, second);
+        const ConstVec p = layer.cache().mask(0);
+        EXPECT_EQ(p[1], p[2]);
+        EXPECT_EQ(p[1], p[5]);
+        EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.0), double(k), 1e-9);
+        const Eigen::VectorXd g = random.vector(6);
+        const Eigen::VectorXd analytic = layer.vjp(g);
+        const GradientReport report =
+            check_gradient([&](const Eigen::VectorXd& at) { return g.dot(layer(at)); }, mu,
+                           analytic, Eigen::VectorXd::Constant(6, 1e-5), 1e-6);
+        EXPECT_LE(report.worst_digits, 1e-6);
+        EXPECT_TRUE(report.ok) << report.log;
+      }
 }
 
 }  // namespace

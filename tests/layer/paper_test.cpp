@@ -47,14 +47,33 @@ struct Market {
   }
 };
 
-TEST(Proposition1, SharpeIsScaleFree) {
+// SR(lambda w) = SR(w): the layer's weights have one Sharpe ratio whatever the sizing and the scale
+// of the signal they came from.
+TEST(Proposition1, SharpeOfTheLayersWeightsDoesNotDependOnTheirScale) {
   Problems random(41);
-  for (int round = 0; round < 100; ++round) {
-    const Market market(random, 2 + random.below(20), true);
-    const Eigen::VectorXd w = random.vector(market.mu.size());
-    const double lambda = std::exp(3.0 * random.normal());
-    const double once = sharpe(w, market.mu, market.Sigma);
-    EXPECT_NEAR(sharpe(lambda * w, market.mu, market.Sigma), once, 1e-12 * std::abs(once));
+  for (int round = 0; round < 50; ++round) {
+    const Index n = 3 + random.below(20);
+    const Market market(random, n, true);
+    double first = 0.0;
+    for (const Sizing sizing : {Sizing::budget, Sizing::volatility, Sizing::gross})
+      for (const double scale : {1.0, 1e-3, 37.0}) {
+        LayerSettings settings;
+        settings.k = 1 + n / 3;
+        settings.sizing.kind = sizing;
+        const SparseTangent layer(settings, *market.risk);
+        LayerCache cache(layer, 1, 1);
+        const Eigen::VectorXd mu = scale * market.mu;
+        Eigen::VectorXd w(n);
+        Outcome outcome;
+        const Index sample = 0;
+        layer.forward({&sample, 1}, {mu.data(), 1, n}, cache, {w.data(), 1, n}, {&outcome, 1},
+                      Threads(1));
+        ASSERT_TRUE(outcome.solved());
+        const double ratio = sharpe(w, market.mu, market.Sigma);
+        if (first == 0.0) first = ratio;
+        EXPECT_NEAR(ratio, first, 1e-9 * std::abs(first));
+        EXPECT_LE(ratio, sharpe(market.y, market.mu, market.Sigma) * (1 + 1e-9));
+      }
   }
 }
 
@@ -219,7 +238,9 @@ TEST(Qcqp, NearlyConstantNegativeSignalKeepsItsDigits) {
     Eigen::VectorXd a = llt.solve(held);
     a -= a.sum() / b.sum() * b;
     a /= std::sqrt(a.dot(market.Sigma * a));
-    EXPECT_LE((y - a).norm(), 1e-14 / size * a.norm() * 100);
+    EXPECT_LE((y - a).norm(), 1e-15 / size * a.norm() * 100);
+    EXPECT_LE(std::abs(y.sum()), 1e-14 * y.lpNorm<1>()) << "a net position would be worth -1 each";
+    EXPECT_NEAR(mu.dot(y), held.dot(y), 1e-8 * held.dot(y));
   }
 }
 

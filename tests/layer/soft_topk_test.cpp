@@ -167,6 +167,19 @@ TEST(SoftTopK, TiesShareTheMask) {
   EXPECT_NEAR(sharp.p[1], 0.5, 1e-12);
 }
 
+// The caller's scratch may be longer than n, and hold anything.
+TEST(SoftTopK, ReadsNothingOfALongScratch) {
+  for (const double junk : {std::nan(""), 1e300, -1e300}) {
+    const std::vector<double> x = {3, 1, 1, 0.5, 1, 0};
+    std::vector<double> p(6), v(6), scratch(50, junk);
+    const TopKResult result = soft_topk_forward({2, 5.0}, x, p, v, scratch);
+    const Mask alone = solve(x, {2, 5.0});
+    EXPECT_TRUE(result.converged);
+    EXPECT_EQ(p, alone.p);
+    EXPECT_EQ(v, alone.v);
+  }
+}
+
 TEST(SoftTopK, NearlyTiedScoresAreSplitExactly) {
   const double next = std::nextafter(1.0, 2.0);
   const Mask mask = solve({1.0, next, 0.2, 0.1}, {1, 1e6});

@@ -211,17 +211,23 @@ TEST_F(SparseTangentBatch, AllKeptIsTheFullTangentPortfolio) {
 }
 
 TEST_F(SparseTangentBatch, AllocatesNothingAfterSetUp) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers bring their own allocator, which cannot be counted";
+#endif
   for (const risk::Form form : {risk::Form::dense, risk::Form::low_rank}) {
     const auto model = risk(form);
     for (const LayerSettings& settings : modes()) {
       const SparseTangent layer(settings, *model);
       LayerCache cache(layer, B, 2);
       const Threads one(1), two(2);
-      batch.run(layer, cache, one);
-      const auto before = testing::allocation_count();
-      layer.forward(batch.samples, view(batch.mu), cache, view(batch.w), batch.outcomes, one);
-      layer.vjp(cache, view(batch.dL_dw), view(batch.dL_dmu), one);
-      EXPECT_EQ(testing::allocation_count(), before);
+      for (const Threads* threads : {&one, &two}) {
+        batch.run(layer, cache, *threads);
+        const auto before = testing::allocation_count();
+        layer.forward(batch.samples, view(batch.mu), cache, view(batch.w), batch.outcomes,
+                      *threads);
+        layer.vjp(cache, view(batch.dL_dw), view(batch.dL_dmu), *threads);
+        EXPECT_EQ(testing::allocation_count(), before);
+      }
     }
   }
 }
@@ -279,6 +285,41 @@ TEST_F(SparseTangentBatch, ShapesAndSettingsThatDoNotFitAreErrors) {
   EXPECT_NE(forward({0, S}, 2, n, 1).find("sample 12 is outside [0, 11]"), std::string::npos);
   EXPECT_NE(forward({0, -1}, 2, n, 1).find("sample -1"), std::string::npos);
   EXPECT_NE(forward({0, 1}, 2, n, 2).find("does not fit a cache"), std::string::npos);
+
+  // A cache of a smaller layer would be overrun.
+  LayerSettings masked = settings;
+  masked.reoptimization = Reoptimization::masked;
+  const SparseTangent other(masked, *model);
+  LayerCache small(other, B, 1);
+  RowMatrix mu = RowMatrix::Ones(1, n), w(1, n);
+  const std::vector<Index> samples = {0};
+  std::vector<Outcome> outcomes(1);
+  EXPECT_NE(message_of([&] {
+              layer.forward(samples, view(std::as_const(mu)), small, view(w), outcomes, Threads(1));
+            }).find("another size or mode"),
+            std::string::npos);
+  EXPECT_NE(message_of([&] { layer.vjp(small, view(std::as_const(mu)), view(w), Threads(1)); })
+                .find("another size or mode"),
+            std::string::npos);
+}
+
+TEST_F(SparseTangentBatch, WeightsBeyondTheRangeOfDoublesAreInvalidNotInfinite) {
+  const auto model = risk(risk::Form::dense);
+  for (LayerSettings settings : modes()) {
+    settings.sizing.offset = 1e-310;
+    settings.sizing.target_volatility = 1e308;
+    const SparseTangent layer(settings, *model);
+    LayerCache cache(layer, B, 1);
+    batch.run(layer, cache, Threads(1));
+    for (Index i = 0; i < B; ++i) {
+      const bool solved = batch.outcomes[static_cast<std::size_t>(i)].solved();
+      EXPECT_FALSE(batch.w.row(i).array().isInf().any());
+      EXPECT_EQ(solved && batch.w.row(i).array().isNaN().any(), false);
+      if (!solved) {
+        EXPECT_EQ(Eigen::VectorXd(batch.dL_dmu.row(i)), Eigen::VectorXd::Zero(n));
+      }
+    }
+  }
 }
 
 // A single asset: net long it is held, with a negative signal it is cash.

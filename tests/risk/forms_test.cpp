@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <utility>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
@@ -230,19 +231,62 @@ TEST(RiskSetUp, SingularCovarianceIsJitteredAndSaysSo) {
   EXPECT_LE((jittered * x - applied).norm(), 1e-14 * jittered.norm() * x.norm());
 }
 
+// Whatever LAPACK says of the pivots: T centred rows have rank T - 1 at most.
+TEST(RiskSetUp, ShortWindowsWithoutShrinkageAreAlwaysJittered) {
+  Problems random(81);
+  for (int round = 0; round < 300; ++round) {
+    const Index n = 2 + random.below(30), T = 2 + random.below(n - 1);
+    const RowMatrix returns = random.returns(T, n);
+    const std::vector<Index> ends = {T};
+    RiskSettings settings;
+    settings.shrinkage = 0.0;
+    const auto risk = from_windows(view(returns), T, ends, settings, Threads(1));
+    EXPECT_EQ(risk->status(0), Status::ok);
+    EXPECT_GT(risk->jitter(0), 0.0);
+  }
+}
+
+// Assets whose variances differ by many orders of magnitude: the symmetric root must still be one.
+TEST(RiskSetUp, RootOfABadlyScaledCovarianceKeepsItsDigits) {
+  Problems random(82);
+  for (const double ratio : {1e-6, 1e-10, 1e-14, 1e-18})
+    for (int round = 0; round < 10; ++round) {
+      const Index n = 8;
+      const RowMatrix X = random.matrix(40, n);
+      RowMatrix Sigma = X.transpose() * X / 40.0;
+      Sigma.row(3) *= std::sqrt(ratio);
+      Sigma.col(3) *= std::sqrt(ratio);
+      RiskSettings settings;
+      settings.shrinkage = 0.0;
+      const auto risk = from_covariance(view(std::as_const(Sigma)), settings);
+      ASSERT_EQ(risk->status(0), Status::ok);
+      EXPECT_EQ(risk->jitter(0), 0.0);
+      const Eigen::VectorXd m = random.vector(n);
+      Eigen::VectorXd z(n), a(n);
+      std::vector<double> scratch(static_cast<std::size_t>(risk->scratch_size()));
+      risk->root_solve(0, view(m), view(z), scratch);
+      const double C = risk->solve(0, view(m), view(a), scratch);
+      EXPECT_NEAR(z.squaredNorm(), C, 1e-7 * C) << ratio;
+    }
+}
+
 TEST(RiskSetUp, ConstantAssetIsHandledByShrinkageAndByJitter) {
   Problems random(9);
   RowMatrix returns = random.returns(50, 6);
-  returns.col(2).setZero();
   const std::vector<Index> ends = {50};
-  for (const double lambda : {0.1, 0.0}) {
-    RiskSettings settings;
-    settings.shrinkage = lambda;
-    const auto risk = from_windows(view(returns), 50, ends, settings, Threads(1));
-    EXPECT_EQ(risk->status(0), Status::ok) << lambda;
-    EXPECT_EQ(risk->jitter(0) > 0.0, lambda == 0.0);
-    EXPECT_GT(risk->diagonal(0)[2], 0.0);
-  }
+  for (const double level : {0.0, 0.001, 0.0003, 0.1})  // the mean of a constant is rounded
+    for (const double lambda : {0.1, 0.0})
+      for (const bool root : {false, true}) {
+        returns.col(2).setConstant(level);
+        RiskSettings settings;
+        settings.shrinkage = lambda;
+        settings.parts.root = root;
+        const auto risk = from_windows(view(returns), 50, ends, settings, Threads(1));
+        EXPECT_EQ(risk->status(0), Status::ok) << lambda << ' ' << level;
+        EXPECT_EQ(risk->jitter(0) > 0.0, lambda == 0.0) << level;
+        EXPECT_GE(risk->diagonal(0)[2], risk->jitter(0));
+        EXPECT_GT(risk->diagonal(0)[2], 1e-22);
+      }
 }
 
 TEST(RiskSetUp, WindowWithoutRiskIsInvalidInput) {

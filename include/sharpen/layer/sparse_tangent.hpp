@@ -61,6 +61,7 @@ class SparseTangent {
   void forward_one(Instance& instance, LayerCache& cache, ConstVec mu, Vec w, Vec scratch) const;
   void vjp_one(const Instance& instance, LayerCache& cache, ConstVec dL_dw, Vec dL_dmu,
                Vec scratch) const;
+  void check_cache(const LayerCache& cache, Index batch, const Threads& threads) const;
   Index kept_size() const;
   Index scratch_size() const;
 
@@ -88,6 +89,7 @@ class LayerCache {
   Vec kept(Index i);
   Vec scratch(int slot);
 
+  const SparseTangent* layer_ = nullptr;  // whose forward filled it
   Index n_, batch_ = 0, max_batch_, kept_size_, scratch_size_;
   int max_threads_;
   std::vector<SparseTangent::Instance> instances_;

@@ -34,6 +34,9 @@ struct Face {
 Face face_forward(ConstVec b, double A, ConstVec mu, double scale, Net net, Vec m);
 // In place: dL_dm becomes dL_d(scale * mu).
 void face_vjp(const Face& face, ConstVec b, Vec dL_dm);
+// y -= (1^T y / A) b: on the face 1^T y = 0, but the rounding of m leaves a net position that a
+// nearly constant mu would multiply into a wrong result.
+void net_zero(ConstVec b, double A, Vec y);
 // Whether C = m^T Sigma^-1 m is more than the rounding of the signal it was projected from.
 bool has_direction(const Face& face, double C, Index n);
 

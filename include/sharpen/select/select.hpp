@@ -47,7 +47,7 @@ struct Portfolio {
   Outcome outcome;
   std::vector<Index> support;   // held assets, ascending; empty for cash
   std::vector<double> weights;  // (n); zero off the support, NaN if outcome is invalid_input
-  double value = 0.0;           // S(K); NaN if not computed
+  double value = 0.0;           // S(K); NaN if not computed; may over- or underflow
   double sharpe = 0.0;          // mu^T w / sqrt(w^T Sigma w) from `weights`; 0 for cash
 };
 
