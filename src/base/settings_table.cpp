@@ -91,7 +91,7 @@ std::vector<Setting> rows() {
                "asset",
        .placeholder = "N",
        .preset = "5",
-       .bounds = {.low = 0, .high = 1000000},
+       .bounds = {.low = 0, .high = 10000},
        .commands = kPanel},
       {.name = "on-suspect",
        .kind = Kind::choice,

@@ -114,6 +114,18 @@ Series return_series(const Panel& panel, PanelKind kind, Index j) {
   return s;
 }
 
+// The whole number from 2 on that a jump of this size, in logarithms, may stand for: within the
+// tolerance, and the roundest of several (98.9 is a split by 100); 0 if there is none.
+double split_near(double size) {
+  if (size > std::log(kLargestSplit) + kSplitTolerance) return 0.0;
+  for (const double step : {1000.0, 100.0, 50.0, 10.0, 5.0, 1.0}) {
+    const double whole = step * std::round(std::exp(size) / step);
+    if (whole >= 2.0 && std::abs(size - std::log(whole)) <= std::log1p(kSplitTolerance))
+      return whole;
+  }
+  return 0.0;
+}
+
 class AssetRules {
  public:
   AssetRules(const Panel& panel, PanelKind kind, Market& market, std::vector<Finding>& findings)
@@ -198,9 +210,8 @@ std::size_t AssetRules::print_length(const Series& s, std::size_t i) const {
 Index AssetRules::split_ratio(const Series& s, std::size_t i, double market) const {
   const double move = s.move(i);
   const double size = std::abs(move);
-  const double nearest = std::round(std::exp(std::min(size, std::log(kLargestSplit) + 1.0)));
-  if (nearest < 2.0 || nearest > kLargestSplit) return 0;
-  if (std::abs(size - std::log(nearest)) > std::log1p(kSplitTolerance)) return 0;
+  const double nearest = split_near(size);
+  if (nearest == 0.0) return 0;
   const double sign = move < 0.0 ? -1.0 : 1.0;
   if (market * sign >= kMarketShare * size) return 0;
   const auto level = [&](std::size_t first, std::size_t last) {

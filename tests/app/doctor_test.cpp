@@ -1,0 +1,326 @@
+// sharpen doctor: what it lists, in words and in JSON, what it writes, and its exit codes; and the
+// cleaning flags of the other commands.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sharpen/market/panel.hpp"
+#include "support/program.hpp"
+
+namespace sharpen {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using testing::Finished;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::run_program;
+using ::testing::StartsWith;
+
+class Doctor : public ::testing::Test {
+ protected:
+  // Four assets over 30 days. B splits 2-for-1 on the 20th day; C has a print on the 10th, a hole
+  // on the 5th; D starts on the 8th. What is given replaces a cell.
+  std::string prices(const std::string& cell_of_a = "") {
+    std::string text = "date,A,B,C,D\n";
+    for (int t = 1; t <= 30; ++t) {
+      const double wave = 1 + 0.01 * std::sin(2.0 * t) + 0.001 * t;
+      text += fmt::format("2024-01-{:02},", t);
+      text += t == 15 && !cell_of_a.empty() ? cell_of_a : fmt::format("{:.4f}", 20 * wave);
+      text += fmt::format(",{:.4f}", (t < 20 ? 50 : 25) / wave);
+      text += t == 5 ? "," : fmt::format(",{:.4f}", (t == 10 ? 300 : 30) * (2 - wave));
+      text += t < 8 ? ",\n" : fmt::format(",{:.4f}\n", 40 * wave * wave);
+    }
+    return folder_.file("prices.csv", text);
+  }
+  static json doctor(std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"doctor", "--json"});
+    const Finished run = run_program(flags);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.err, "");
+    return json::parse(run.out, nullptr, false);
+  }
+  static std::vector<std::string> found(const json& answer) {
+    std::vector<std::string> out;
+    for (const json& finding : answer["findings"])
+      out.push_back((finding["ticker"].is_null() ? "-" : finding["ticker"].get<std::string>()) +
+                    " " + finding["rule"].get<std::string>() + " " +
+                    finding["date"].get<std::string>());
+    return out;
+  }
+  void expect_refused(std::vector<std::string> arguments, const std::string& message) {
+    const Finished run = run_program(std::move(arguments));
+    EXPECT_EQ(run.exit_code, 2) << message;
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, AllOf(StartsWith("sharpen: error: "), HasSubstr(message)));
+  }
+  testing::Folder folder_;
+};
+
+TEST_F(Doctor, ListsWhatItFindsAndWhatEachModeDoes) {
+  const Finished run = run_program({"doctor", prices()});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_EQ(
+      run.out,
+      "panel      " + folder_.path("prices.csv") +
+          ": prices, 4 assets, 30 rows from 2024-01-01 to 2024-01-30\n"
+          "complete   2 of 4 assets; 8 missing cells\n"
+          "suspects   2; a suspect is a question, not a verdict. What each --on-suspect would "
+          "do\n"
+          "           (report leaves them all, error refuses the panel):\n"
+          "\n"
+          "  ticker        date     size   rule                          adjust       "
+          "drop-asset                  drop-day\n"
+          "  B       2024-01-20  / 2.011  split     divides earlier prices by 2  drops the "
+          "asset  drops that row's returns\n"
+          "  C       2024-01-10  x 9.823  print  carries the last price over it  drops the "
+          "asset             drops the row\n"
+          "\n"
+          "  B 2024-01-20: a 2-for-1 split that the prices are not adjusted for?\n"
+          "\n"
+          "missing    handled by --universe complete and --max-gap 5:\n"
+          "\n"
+          "  ticker                      date  missing    rule                       what is "
+          "done\n"
+          "  C                     2024-01-05    1 row     gap  carries the last price over 1 "
+          "gap\n"
+          "  D       2024-01-01 to 2024-01-07   7 rows  starts                    drops the "
+          "asset\n"
+          "\n"
+          "cleaned    3 of 4 assets, 30 of 30 rows (--universe complete --max-gap 5 "
+          "--on-suspect report),\n"
+          "           all of it decided with hindsight\n");
+}
+
+TEST_F(Doctor, AnswersInJson) {
+  const json answer = doctor({prices()});
+  EXPECT_EQ(answer["schema_version"], 1);
+  EXPECT_EQ(answer["command"], "doctor");
+  EXPECT_EQ(answer["kind"], "prices");
+  EXPECT_EQ(answer["assets"], 4);
+  EXPECT_EQ(answer["rows"], 30);
+  EXPECT_EQ(answer["from"], "2024-01-01");
+  EXPECT_EQ(answer["to"], "2024-01-30");
+  EXPECT_EQ(answer["complete_assets"], 2);
+  EXPECT_EQ(answer["missing_cells"], 8);
+  EXPECT_EQ(answer["suspects"], 2);
+  EXPECT_EQ(answer["decided_with_hindsight"], true);
+  EXPECT_THAT(found(answer), ElementsAre("B split 2024-01-20", "C print 2024-01-10",
+                                         "C gap 2024-01-05", "D starts 2024-01-01"));
+  const json& split = answer["findings"][0];
+  EXPECT_EQ(split["ratio"], 2);
+  EXPECT_NEAR(split["size"].get<double>(), 0.5, 0.01);
+  EXPECT_EQ(split["suspect"], true);
+  EXPECT_EQ(split["may_be_real"], false);
+  EXPECT_EQ(split["done"], "leaves it");
+  EXPECT_EQ(split["modes"]["adjust"], "divides earlier prices by 2");
+  EXPECT_FALSE(answer["findings"][2].contains("modes"));
+  EXPECT_EQ(answer["cleaned"]["assets"], 3);
+  EXPECT_EQ(answer["cleaned"]["dropped"][0]["ticker"], "D");
+  EXPECT_EQ(answer["cleaned"]["dropped"][0]["reason"], "starts on 2024-01-08");
+  EXPECT_TRUE(answer["out"].is_null());
+  EXPECT_THAT(answer["warnings"], IsEmpty());
+}
+
+void collect_keys(const json& value, const std::string& prefix, std::set<std::string>& keys) {
+  if (value.is_array())
+    for (const json& item : value) collect_keys(item, prefix + "[]", keys);
+  if (!value.is_object()) return;
+  for (const auto& [key, item] : value.items()) {
+    const std::string name = prefix.empty() ? key : prefix + "." + key;
+    if (!item.is_object()) keys.insert(name);
+    collect_keys(item, name, keys);
+  }
+}
+
+TEST_F(Doctor, EveryJsonKeyIsDocumented) {
+  const std::string page = testing::text_of(std::string(SHARPEN_SOURCE_DIR) + "/docs/json.md");
+  const auto start = page.find("## sharpen doctor --json");
+  ASSERT_NE(start, std::string::npos);
+  const std::string section = page.substr(start, page.find("\n## ", start + 1) - start);
+  std::set<std::string> keys;
+  collect_keys(doctor({prices(), "--on-suspect", "drop-day", "--out", folder_.path("c.csv")}), "",
+               keys);
+  for (const std::string& key : keys) EXPECT_THAT(section, HasSubstr("`" + key + "`"));
+  EXPECT_GT(keys.size(), 30u);
+}
+
+TEST_F(Doctor, WritesThePanelItCleaned) {
+  const std::string out = folder_.path("clean.csv");
+  const json answer = doctor({prices(), "--on-suspect", "adjust", "--out", out});
+  EXPECT_EQ(answer["out"], out);
+  const market::Panel panel = market::read_panel(out, market::PanelKind::prices);
+  EXPECT_THAT(panel.tickers, ElementsAre("A", "B", "C"));
+  EXPECT_EQ(panel.rows(), 30);
+  const json again = doctor({out, "--out", folder_.path("again.csv")});
+  EXPECT_EQ(again["suspects"], 0);
+  EXPECT_THAT(again["findings"], IsEmpty());
+  EXPECT_EQ(testing::text_of(out), testing::text_of(folder_.path("again.csv")));
+  const Finished text = run_program({"doctor", prices(), "--out", out});
+  EXPECT_THAT(text.out, HasSubstr("written    " + out + "\n"));
+}
+
+TEST_F(Doctor, WithUniverseAvailableWritesTheGapsAtTheEnds) {
+  const std::string out = folder_.path("clean.csv");
+  const json answer = doctor({prices(), "--universe", "available", "--out", out});
+  EXPECT_EQ(answer["cleaned"]["assets"], 4);
+  EXPECT_EQ(answer["universe"], "available");
+  EXPECT_EQ(doctor({out})["missing_cells"], 7);
+}
+
+TEST_F(Doctor, TakesDatesAndTickersBeforeItLooks) {
+  EXPECT_THAT(found(doctor({prices(), "--from", "2024-01-21"})), IsEmpty());
+  EXPECT_THAT(found(doctor({prices(), "--tickers", "A,D"})), ElementsAre("D starts 2024-01-01"));
+  EXPECT_THAT(found(doctor({prices(), "--max-gap", "0", "--tickers", "C"})),
+              ElementsAre("C print 2024-01-10", "C gap 2024-01-05"));
+}
+
+TEST_F(Doctor, EndsWellWhateverItFinds) {
+  EXPECT_THAT(found(doctor({prices("0")})), ::testing::Contains("A nonpositive 2024-01-15"));
+  EXPECT_THAT(found(doctor({prices("-3.5")})), ::testing::Contains("A nonpositive 2024-01-15"));
+  const std::string hole = folder_.file("hole.csv", "date,A\n2024-01-01,\n2024-01-02,1\n");
+  const json answer = doctor({hole});
+  EXPECT_EQ(answer["cleaned"]["assets"], 0);
+  EXPECT_EQ(answer["cleaned"]["rows"], 2);
+  EXPECT_EQ(run_program({"doctor", hole}).exit_code, 0);
+  EXPECT_EQ(doctor({folder_.file("one.csv", "date,A\n2024-01-01,1\n")})["suspects"], 0);
+}
+
+TEST_F(Doctor, RefusesWhatItCannotRead) {
+  expect_refused({"doctor"}, "no panel given; give --prices FILE or --returns FILE");
+  expect_refused({"doctor", folder_.path("none.csv")},
+                 folder_.path("none.csv") + ": cannot be read: No such file or directory");
+  expect_refused({"doctor", folder_.file("bad.csv", "date,A\n2024-01-01,x\n")},
+                 folder_.path("bad.csv") + ":2:2: \"x\" is not a number, at line 2, column 2");
+  expect_refused({"doctor", prices(), "--returns", prices()},
+                 "--prices and --returns cannot go together; give one of --prices FILE and "
+                 "--returns FILE");
+  expect_refused({"doctor", prices(), "--gross"},
+                 "--gross has no meaning here; it goes with "
+                 "--returns");
+  expect_refused({"doctor", prices(), "stray"}, "unexpected argument stray");
+  expect_refused({"doctor", prices(), "--max-gap", "-1"}, "max-gap = -1 is outside [0, 10000]");
+  expect_refused({"doctor", prices(), "--universe", "all"},
+                 "universe = all is not one of complete, available");
+}
+
+TEST_F(Doctor, WithErrorRefusesAPanelWithSuspects) {
+  expect_refused({"doctor", prices(), "--on-suspect", "error"},
+                 "the panel has 2 suspects, the first of them: ticker B, 2024-01-20, split");
+  EXPECT_EQ(doctor({prices(), "--on-suspect", "error", "--tickers", "A,D"})["suspects"], 0);
+}
+
+TEST_F(Doctor, LeavesNothingBehindWhenItCannotWrite) {
+  const std::string file = prices();
+  expect_refused({"doctor", file, "--out", folder_.path("no/clean.csv")},
+                 folder_.path("no/clean.csv") +
+                     ": cannot be written: No such file or directory; "
+                     "check the folder and its permissions");
+  expect_refused({"doctor", folder_.file("hole.csv", "date,A\n2024-01-01,\n2024-01-02,1\n"),
+                  "--out", folder_.path("clean.csv")},
+                 "cleaning leaves no asset");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("clean.csv")));
+}
+
+TEST_F(Doctor, KnowsReturnsWhenItSeesThem) {
+  std::string gross = "date,A\n", simple = "date,A\n";
+  for (int t = 10; t < 30; ++t) {
+    gross += fmt::format("2024-01-{},{}\n", t, 1 + 0.03 * std::sin(5.0 * t));
+    simple += fmt::format("2024-01-{},{}\n", t, 0.03 * std::sin(5.0 * t));
+  }
+  EXPECT_THAT(doctor({folder_.file("g.csv", gross)})["warnings"],
+              ElementsAre("the values look like gross returns 1 + r: give --returns FILE --gross"));
+  EXPECT_THAT(doctor({folder_.file("s.csv", simple)})["warnings"],
+              ElementsAre("the values look like returns: give --returns FILE"));
+  EXPECT_EQ(doctor({"--returns", folder_.path("g.csv"), "--gross"})["kind"], "gross returns");
+  EXPECT_THAT(doctor({"--returns", folder_.path("s.csv")})["findings"], IsEmpty());
+}
+
+TEST_F(Doctor, ShowsTickersAsText) {
+  const std::string file =
+      folder_.file("odd.csv", "date,\"<script>\",\"=1+1\"\n2024-01-01,1,\n2024-01-02,1,2\n");
+  EXPECT_EQ(run_program({"doctor", file}).exit_code, 0);
+  EXPECT_EQ(doctor({file})["findings"][0]["ticker"], "=1+1");
+}
+
+// ---- the same flags elsewhere
+
+TEST_F(Doctor, AndSolveCleanAlike) {
+  const auto solve = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(),
+                 {"solve", "--json", "--prices", prices(), "--lookback", "15", "-k", "1"});
+    const Finished run = run_program(flags);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return json::parse(run.out, nullptr, false);
+  };
+  const json plain = solve({});
+  EXPECT_EQ(plain["n"], 3);
+  EXPECT_THAT(plain["warnings"],
+              ElementsAre("1 of 4 assets are left out, decided with hindsight: D (starts on "
+                          "2024-01-08)",
+                          "the last price is carried over 1 missing cell of C",
+                          "2 suspects (on-suspect = report, decided with hindsight; sharpen doctor "
+                          "lists them): B split 2024-01-20, C print 2024-01-10"));
+  EXPECT_EQ(solve({"--universe", "available"})["n"], 4);
+  EXPECT_EQ(solve({"--on-suspect", "drop-asset"})["n"], 1);
+  const std::string cleaned = folder_.path("clean.csv");
+  doctor({prices(), "--on-suspect", "adjust", "--out", cleaned});
+  const json direct = solve({"--on-suspect", "adjust"});
+  const Finished from_file =
+      run_program({"solve", "--json", "--prices", cleaned, "--lookback", "15", "-k", "1"});
+  EXPECT_EQ(json::parse(from_file.out)["sharpe"], direct["sharpe"]);
+}
+
+TEST_F(Doctor, AndSolveRefuseWhatHasNoReturns) {
+  expect_refused({"solve", "--prices", prices("0"), "--lookback", "all"},
+                 "the price 0 of ticker A on 2024-01-15 is not positive and has no return; correct "
+                 "it, or give --on-suspect adjust, drop-asset or drop-day");
+  EXPECT_EQ(
+      run_program({"solve", "--prices", prices("0"), "--lookback", "all", "--on-suspect", "adjust"})
+          .exit_code,
+      0);
+  expect_refused(
+      {"solve", "--prices", prices(), "--tickers", "D"},
+      "cleaning leaves no asset (for example D: starts on 2024-01-08); give other dates, "
+      "--universe available, a larger --max-gap or another --on-suspect: sharpen doctor "
+      "shows what each does");
+  expect_refused(
+      {"solve", "--prices", prices(), "--universe", "available", "--lookback", "all", "--tickers",
+       "D"},
+      "no asset has returns throughout the window of 29 rows; give a shorter --lookback");
+  expect_refused({"solve", "--demo", "--max-gap", "3"},
+                 "--max-gap has no meaning here; it goes with --prices or --returns");
+}
+
+// ---- real data
+
+TEST_F(Doctor, KnowsTheSuspectsOfTheRealData) {
+  if (testing::data_folder().empty())
+    GTEST_SKIP() << "the test data are not here; set SHARPEN_TEST_DATA to their folder";
+  const auto splits = [](const json& answer) {
+    std::vector<std::string> out;
+    for (const json& finding : answer["findings"])
+      if (finding["rule"] == "split")
+        out.push_back(finding["ticker"].get<std::string>() + " " +
+                      finding["date"].get<std::string>());
+    return out;
+  };
+  EXPECT_THAT(splits(doctor({testing::data_folder() + "/nikkei225_2014_2025.csv"})),
+              ElementsAre("3697 2025-01-22", "9009 2024-12-24", "9147 2024-12-24"));
+  for (const char* file : {"ff25", "ff49", "ff100"}) {
+    const json answer = doctor(
+        {"--returns", testing::data_folder() + "/" + file + "_monthly_gross.csv", "--gross"});
+    EXPECT_EQ(answer["rows"], 623);
+    EXPECT_THAT(splits(answer), IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace sharpen

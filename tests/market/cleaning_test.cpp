@@ -1,0 +1,535 @@
+// Cleaning: each rule on a panel made for it, what each mode does, gaps and universes, and the
+// suspects that the real data are known to hold.
+#include "sharpen/market/cleaning.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "input_files.hpp"
+#include "sharpen/base/random.hpp"
+
+namespace sharpen::market {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsNan;
+using testing::StartsWith;
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// Quiet random walks: 1 % a day, nothing suspect in them.
+Panel calm(Index n, Index rows, std::uint64_t seed = 1) {
+  Panel panel;
+  for (Index j = 0; j < n; ++j) panel.tickers.push_back(fmt::format("T{}", j));
+  Random random(seed);
+  std::vector<double> price(static_cast<std::size_t>(n), 100.0);
+  for (Index t = 0; t < rows; ++t) {
+    panel.dates.push_back(
+        fmt::format("{:04}-{:02}-{:02}", 2000 + t / 336, 1 + t / 28 % 12, 1 + t % 28));
+    for (double& p : price) panel.values.push_back(p *= std::exp(0.01 * random.normal()));
+  }
+  return panel;
+}
+
+double& at(Panel& panel, Index t, Index j) {
+  return panel.values[static_cast<std::size_t>(t * panel.n() + j)];
+}
+const std::string& date(const Panel& panel, Index t) {
+  return panel.dates[static_cast<std::size_t>(t)];
+}
+
+// Multiplies the prices of an asset by a factor from row t on.
+void scale_from(Panel& panel, Index t, Index j, double factor) {
+  for (; t < panel.rows(); ++t) at(panel, t, j) *= factor;
+}
+
+// "T1 split 2000-02-03", one line per finding.
+std::vector<std::string> found(const Cleaned& cleaned) {
+  std::vector<std::string> out;
+  for (const Finding& finding : cleaned.findings)
+    out.push_back(fmt::format("{}{}{} {}", finding.ticker, finding.ticker.empty() ? "" : " ",
+                              name(finding.rule), finding.first_date));
+  return out;
+}
+std::vector<std::string> found_in(const Panel& panel, PanelKind kind = PanelKind::prices) {
+  return found(clean(panel, {.kind = kind}));
+}
+
+Panel as_returns(const Panel& prices, PanelKind kind) {
+  Panel returns = simple_returns(prices);
+  if (kind == PanelKind::gross_returns)
+    for (double& r : returns.values) r += 1.0;
+  return returns;
+}
+
+// ---- rules
+
+TEST(Suspects, AreNoneInACalmMarket) {
+  EXPECT_THAT(found_in(calm(20, 600)), IsEmpty());
+  EXPECT_THAT(found_in(calm(1, 600)), IsEmpty());
+  EXPECT_THAT(found_in(as_returns(calm(5, 600), PanelKind::returns), PanelKind::returns),
+              IsEmpty());
+}
+
+TEST(Suspects, SplitsAreWholeRatiosThatStay) {
+  for (const Index n : {1, 4, 30})
+    for (const double ratio : {1.0 / 2, 1.0 / 3, 1.0 / 10, 1.0 / 50, 2.0, 5.0, 100.0}) {
+      Panel panel = calm(n, 100);
+      scale_from(panel, 60, n - 1, ratio);
+      const Cleaned cleaned = clean(panel, {});
+      ASSERT_THAT(found(cleaned), ElementsAre(fmt::format("T{} split {}", n - 1, date(panel, 60))))
+          << ratio;
+      const Finding& split = cleaned.findings[0];
+      EXPECT_EQ(split.ratio, std::lround(std::max(ratio, 1.0 / ratio)));
+      EXPECT_NEAR(split.size / ratio, 1.0, 0.06);
+      EXPECT_EQ(split.column, n - 1);
+      EXPECT_EQ(split.first_row, 60);
+      EXPECT_EQ(split.last_row, 60);
+      EXPECT_FALSE(split.may_be_real);
+      EXPECT_EQ(split.done, "leaves it");
+    }
+}
+
+TEST(Suspects, ASplitMayComeInTheFirstOrLastRowsAndOverAGap) {
+  for (const Index t : {1, 2, 98, 99}) {
+    Panel panel = calm(5, 100);
+    scale_from(panel, t, 2, 0.25);
+    EXPECT_THAT(found_in(panel), ElementsAre("T2 split " + date(panel, t))) << t;
+  }
+  Panel panel = calm(5, 100);
+  scale_from(panel, 50, 2, 0.25);
+  at(panel, 49, 2) = at(panel, 48, 2) = kMissing;
+  EXPECT_THAT(found_in(panel),
+              ElementsAre("T2 split " + date(panel, 50), "T2 gap " + date(panel, 48)));
+}
+
+TEST(Suspects, AMoveThatTheMarketSharesIsNoSplit) {
+  Panel panel = calm(12, 100);
+  for (Index j = 0; j < 12; ++j) scale_from(panel, 60, j, 0.5);
+  EXPECT_THAT(found_in(panel), IsEmpty());
+  Panel two = calm(2, 100);
+  for (Index j = 0; j < 2; ++j) scale_from(two, 60, j, 0.5);
+  EXPECT_THAT(found_in(two), IsEmpty());
+}
+
+TEST(Suspects, AHalvedPriceThatComesBackIsAJumpAndNoSplit) {
+  Panel panel = calm(12, 100);
+  at(panel, 60, 3) *= 0.5;
+  EXPECT_THAT(found_in(panel),
+              ElementsAre("T3 jump " + date(panel, 60), "T3 jump " + date(panel, 61)));
+}
+
+TEST(Suspects, ACrashInARestlessMarketIsAskedAbout) {
+  Panel panel = calm(12, 100);
+  Random random(3);
+  double level = 100.0;
+  for (Index t = 0; t < 100; ++t)
+    at(panel, t, 3) = (level *= std::exp(0.06 * (t % 2 == 0 ? 1 : -1) + 0.01 * random.normal()));
+  scale_from(panel, 61, 3, std::exp(0.06) / 3.0);
+  const Cleaned cleaned = clean(panel, {});
+  ASSERT_THAT(found(cleaned), ElementsAre("T3 split " + date(panel, 61)));
+  EXPECT_TRUE(cleaned.findings[0].may_be_real);
+  EXPECT_THAT(cleaned.findings[0].question,
+              StartsWith("a 3-for-1 split that the prices are not adjusted for? It may be a real "
+                         "crash: the asset moves "));
+}
+
+TEST(Suspects, JumpsHaveNoWholeRatio) {
+  for (const double factor : {1.0 / 1.9, 1.0 / 2.45, 2.45, 4.5, 7.5}) {
+    Panel panel = calm(6, 100);
+    scale_from(panel, 60, 1, factor);
+    EXPECT_THAT(found_in(panel), ElementsAre("T1 jump " + date(panel, 60))) << factor;
+  }
+  Panel ordinary = calm(6, 100);
+  scale_from(ordinary, 60, 1, 1.5);
+  EXPECT_THAT(found_in(ordinary), IsEmpty());
+}
+
+TEST(Suspects, PrintsComeBackWithinAWeek) {
+  for (const double factor : {10.0, 0.1, 100.0, 0.001})
+    for (const Index days : {1, 2, 5}) {
+      Panel panel = calm(6, 100);
+      for (Index t = 60; t < 60 + days; ++t) at(panel, t, 1) *= factor;
+      const Cleaned cleaned = clean(panel, {});
+      ASSERT_THAT(found(cleaned), ElementsAre("T1 print " + date(panel, 60))) << factor << days;
+      EXPECT_EQ(cleaned.findings[0].last_date, date(panel, 59 + days));
+      EXPECT_NEAR(cleaned.findings[0].size / factor, 1.0, 0.06);
+    }
+}
+
+TEST(Suspects, FrozenRunsAreTenEqualRows) {
+  for (const Index run : {9, 10, 40}) {
+    Panel panel = calm(6, 100);
+    for (Index t = 30; t < 30 + run; ++t) at(panel, t, 4) = at(panel, 29, 4);
+    const Cleaned cleaned = clean(panel, {});
+    if (run < 10) {
+      EXPECT_THAT(found(cleaned), IsEmpty());
+      continue;
+    }
+    ASSERT_THAT(found(cleaned), ElementsAre("T4 frozen " + date(panel, 30)));
+    EXPECT_EQ(cleaned.findings[0].size, static_cast<double>(run));
+    EXPECT_EQ(cleaned.findings[0].last_date, date(panel, 29 + run));
+  }
+}
+
+TEST(Suspects, HolidaysAreRowsWhereNearlyNobodyMoves) {
+  for (const Index moving : {0, 4, 5}) {
+    Panel panel = calm(12, 100);
+    for (Index j = moving; j < 12; ++j) at(panel, 40, j) = at(panel, 39, j);
+    if (moving == 5) {
+      EXPECT_THAT(found_in(panel), IsEmpty());
+    } else {
+      EXPECT_THAT(found_in(panel), ElementsAre("holiday " + date(panel, 40))) << moving;
+    }
+  }
+  Panel empty = calm(12, 100);  // a row without any price
+  for (Index j = 0; j < 12; ++j) at(empty, 40, j) = kMissing;
+  EXPECT_EQ(clean(empty, {}).suspects(), 1);
+  Panel pair = calm(2, 100);
+  for (Index j = 0; j < 2; ++j) at(pair, 40, j) = at(pair, 39, j);
+  EXPECT_THAT(found_in(pair), IsEmpty());
+}
+
+TEST(Suspects, AFrozenAssetMakesNoHoliday) {
+  Panel panel = calm(12, 100);
+  for (Index j = 0; j < 11; ++j)
+    for (Index t = 30; t < 60; ++t) at(panel, t, j) = at(panel, 29, j);
+  const Cleaned cleaned = clean(panel, {});
+  EXPECT_EQ(cleaned.findings.size(), 11u);
+  for (const Finding& finding : cleaned.findings) EXPECT_EQ(finding.rule, Rule::frozen);
+}
+
+TEST(Suspects, AreTheSameInReturns) {
+  Panel panel = calm(6, 100);
+  scale_from(panel, 60, 1, 1.0 / 3);
+  at(panel, 20, 2) *= 10;
+  for (Index t = 30; t < 45; ++t) at(panel, t, 4) = at(panel, 29, 4);
+  for (const PanelKind kind : {PanelKind::returns, PanelKind::gross_returns})
+    EXPECT_THAT(found_in(as_returns(panel, kind), kind),
+                ElementsAre("T1 split " + date(panel, 60), "T2 print " + date(panel, 20),
+                            "T4 frozen " + date(panel, 30)));
+}
+
+TEST(Suspects, AreFoundWhereNumbersAreExtreme) {
+  Panel panel = calm(3, 50);
+  at(panel, 20, 0) = 1e300;
+  at(panel, 21, 0) = 1e-300;
+  at(panel, 22, 1) = 5e-324;
+  const Cleaned cleaned = clean(panel, {});
+  EXPECT_GE(cleaned.suspects(), 2);
+  Panel one_row{{"2024-01-02"}, {"A", "B"}, {1.0, kMissing}};
+  EXPECT_THAT(found_in(one_row), ElementsAre("B no-value 2024-01-02"));
+}
+
+// ---- modes
+
+class Modes : public testing::Test {
+ protected:
+  Modes() {
+    panel_ = calm(8, 100);
+    original_ = panel_;
+  }
+  Cleaned cleaned(OnSuspect mode) const { return clean(panel_, {.on_suspect = mode}); }
+  Panel panel_, original_;
+};
+
+TEST_F(Modes, ReportChangesNothing) {
+  scale_from(panel_, 60, 1, 0.5);
+  at(panel_, 20, 2) = -1.0;
+  EXPECT_EQ(cleaned(OnSuspect::report).panel, panel_);
+}
+
+TEST_F(Modes, AdjustDividesEarlierPricesByTheWholeRatio) {
+  scale_from(panel_, 60, 1, 1.0 / 4);  // exact
+  scale_from(panel_, 30, 2, 8.0);
+  const Cleaned result = cleaned(OnSuspect::adjust);
+  EXPECT_EQ(result.findings[0].done, "divides earlier prices by 4");
+  EXPECT_EQ(result.findings[1].done, "multiplies earlier prices by 8");
+  Panel expected = original_;
+  scale_from(expected, 0, 1, 1.0 / 4);
+  scale_from(expected, 0, 2, 8.0);
+  EXPECT_EQ(result.panel, expected);
+}
+
+TEST_F(Modes, AdjustCarriesTheLastPriceOverPrintsAndPricesThatAreNone) {
+  at(panel_, 20, 1) *= 10;
+  at(panel_, 30, 2) = 0.0;
+  at(panel_, 31, 2) = -5.0;
+  Panel expected = original_;
+  at(expected, 20, 1) = at(expected, 19, 1);
+  at(expected, 30, 2) = at(expected, 31, 2) = at(expected, 29, 2);
+  EXPECT_EQ(cleaned(OnSuspect::adjust).panel, expected);
+}
+
+TEST_F(Modes, DropAssetNamesTheFirstReason) {
+  scale_from(panel_, 60, 1, 0.5);
+  at(panel_, 20, 1) *= 10;
+  at(panel_, 30, 5) = 0.0;
+  const Cleaned result = cleaned(OnSuspect::drop_asset);
+  ASSERT_EQ(result.dropped.size(), 2u);
+  EXPECT_EQ(result.dropped[0].ticker, "T1");
+  EXPECT_EQ(result.dropped[0].reason, "print on " + date(panel_, 20));
+  EXPECT_EQ(result.dropped[1].ticker, "T5");
+  EXPECT_EQ(result.dropped[1].reason, "nonpositive on " + date(panel_, 30));
+  EXPECT_THAT(result.panel.tickers, ElementsAre("T0", "T2", "T3", "T4", "T6", "T7"));
+  EXPECT_EQ(result.panel.rows(), 100);
+}
+
+TEST_F(Modes, DropDayLeavesOutRowsThatAreWrongInThemselves) {
+  at(panel_, 20, 1) *= 10;
+  at(panel_, 30, 2) = 0.0;
+  for (Index j = 0; j < 8; ++j) at(panel_, 40, j) = at(panel_, 39, j);
+  const Cleaned result = cleaned(OnSuspect::drop_day);
+  EXPECT_THAT(result.dropped_days,
+              ElementsAre(date(panel_, 20), date(panel_, 30), date(panel_, 40)));
+  EXPECT_EQ(result.panel.rows(), 97);
+  // The next return spans the row: the prices beside it are as they were.
+  EXPECT_EQ(result.panel.matrix()(20, 1), original_.matrix()(21, 1));
+  EXPECT_EQ(result.panel.matrix()(19, 1), original_.matrix()(19, 1));
+  EXPECT_THAT(found_in(result.panel), IsEmpty());
+}
+
+TEST_F(Modes, DropDayTakesTheMoveOfASplitOutOfEveryReturn) {
+  scale_from(panel_, 60, 1, 0.5);
+  const Panel before = simple_returns(panel_);
+  const Cleaned result = cleaned(OnSuspect::drop_day);
+  EXPECT_THAT(result.dropped_days, ElementsAre(date(panel_, 60)));
+  const Panel after = simple_returns(result.panel);
+  ASSERT_EQ(after.rows(), before.rows() - 1);
+  for (Index t = 0; t < after.rows(); ++t)
+    for (Index j = 0; j < 8; ++j)
+      EXPECT_NEAR(after.matrix()(t, j), before.matrix()(t < 59 ? t : t + 1, j), 1e-14);
+}
+
+TEST_F(Modes, ErrorNamesTheFirstSuspect) {
+  EXPECT_EQ(error_of([&] { return cleaned(OnSuspect::error); }), "");
+  scale_from(panel_, 60, 3, 0.5);
+  at(panel_, 30, 5) = 0.0;
+  EXPECT_EQ(error_of([&] { return cleaned(OnSuspect::error); }),
+            "the panel has 2 suspects, the first of them: ticker T3, " + date(panel_, 60) +
+                ", split (a 2-for-1 split that the prices are not adjusted for?); look at the list "
+                "of sharpen doctor, then choose another --on-suspect, or leave out tickers or "
+                "dates");
+}
+
+TEST_F(Modes, HandleReturnsAsTheyHandlePrices) {
+  scale_from(panel_, 60, 1, 1.0 / 3);
+  at(panel_, 20, 2) *= 10;
+  for (const PanelKind kind : {PanelKind::returns, PanelKind::gross_returns})
+    for (const OnSuspect mode : {OnSuspect::report, OnSuspect::adjust, OnSuspect::drop_asset}) {
+      const Panel direct = simple_returns(clean(panel_, {.on_suspect = mode}).panel);
+      const Panel by_returns = simple_returns(
+          clean(as_returns(panel_, kind), {.kind = kind, .on_suspect = mode}).panel, kind);
+      ASSERT_EQ(direct.tickers, by_returns.tickers);
+      ASSERT_EQ(direct.dates, by_returns.dates);
+      for (std::size_t i = 0; i < direct.values.size(); ++i)
+        EXPECT_NEAR(direct.values[i], by_returns.values[i],
+                    1e-12 * (1 + std::abs(direct.values[i])));
+    }
+  const Cleaned dropped = clean(as_returns(panel_, PanelKind::returns),
+                                {.kind = PanelKind::returns, .on_suspect = OnSuspect::drop_day});
+  EXPECT_THAT(dropped.dropped_days,
+              ElementsAre(date(panel_, 20), date(panel_, 21), date(panel_, 60)));
+}
+
+TEST(NonPositive, PricesHaveNoReturns) {
+  Panel panel = calm(3, 30);
+  at(panel, 12, 1) = -2.5;
+  EXPECT_EQ(error_of([&] { return simple_returns(panel); }),
+            "the price -2.5 of ticker T1 on " + date(panel, 12) +
+                " is not positive and has no return; correct it, or give --on-suspect adjust, "
+                "drop-asset or drop-day");
+}
+
+// ---- gaps and universes
+
+// One asset whose prices are given, beside one that is complete.
+Panel with_gaps(const std::vector<double>& prices) {
+  Panel panel = calm(2, static_cast<Index>(prices.size()));
+  for (std::size_t t = 0; t < prices.size(); ++t) at(panel, static_cast<Index>(t), 1) = prices[t];
+  return panel;
+}
+
+constexpr double x = kMissing;
+
+TEST(Gaps, InsideCarryTheLastPriceUpToTheBound) {
+  const Panel panel = with_gaps({1, x, 1.5, x, x, 2, 3});
+  const Cleaned two = clean(panel, {.max_gap = 2});
+  for (Index t = 0; t < 7; ++t)
+    EXPECT_EQ(two.panel.matrix()(t, 1),
+              (std::vector<double>{1, 1, 1.5, 1.5, 1.5, 2, 3})[static_cast<std::size_t>(t)]);
+  ASSERT_EQ(two.findings.size(), 1u);
+  EXPECT_EQ(two.findings[0].rule, Rule::gap);
+  EXPECT_EQ(two.findings[0].size, 3.0);
+  EXPECT_EQ(two.findings[0].first_date, panel.dates[1]);
+  EXPECT_EQ(two.findings[0].last_date, panel.dates[4]);
+  EXPECT_EQ(two.findings[0].done, "carries the last price over 2 gaps");
+  for (const Universe universe : {Universe::complete, Universe::available}) {
+    const Cleaned one = clean(panel, {.universe = universe, .max_gap = 1});
+    EXPECT_THAT(one.panel.tickers, ElementsAre("T0"));
+    ASSERT_EQ(one.dropped.size(), 1u);
+    EXPECT_EQ(one.dropped[0].reason, "gap of 2 rows from " + panel.dates[3]);
+  }
+  EXPECT_THAT(clean(panel, {.max_gap = 0}).panel.tickers, ElementsAre("T0"));
+}
+
+TEST(Gaps, AtTheEndsDropTheAssetUnlessTheUniverseIsWhatIsAvailable) {
+  const Panel panel = with_gaps({x, x, 2, x, 3, x});
+  const Cleaned complete = clean(panel, {});
+  EXPECT_THAT(complete.panel.tickers, ElementsAre("T0"));
+  EXPECT_EQ(complete.dropped[0].reason, "starts on " + panel.dates[2]);
+  EXPECT_THAT(found(complete),
+              ElementsAre("T1 starts " + panel.dates[0], "T1 gap " + panel.dates[3],
+                          "T1 ends " + panel.dates[5]));
+  const Cleaned available = clean(panel, {.universe = Universe::available});
+  EXPECT_THAT(available.dropped, IsEmpty());
+  EXPECT_EQ(available.findings[0].done, "enters on " + panel.dates[2]);
+  EXPECT_EQ(available.findings[2].done, "leaves after " + panel.dates[4]);
+  const Panel returns = simple_returns(available.panel);
+  std::vector<double> column;
+  for (Index t = 0; t < returns.rows(); ++t) column.push_back(returns.matrix()(t, 1));
+  EXPECT_THAT(column, ElementsAre(IsNan(), IsNan(), 0.0, 0.5, IsNan()));
+}
+
+TEST(Gaps, TrailingOnesAreNotCarriedHoweverShort) {
+  const Panel panel = with_gaps({1, 2, 3, 4, x});
+  EXPECT_EQ(clean(panel, {}).dropped[0].reason, "ends on " + panel.dates[3]);
+}
+
+TEST(Gaps, OfReturnsHaveNoReturn) {
+  Panel panel{{"2024-01", "2024-02", "2024-03"}, {"A"}, {0.1, x, 0.2}};
+  EXPECT_THAT(clean(panel, {.kind = PanelKind::returns}).panel.values, ElementsAre(0.1, 0.0, 0.2));
+  panel.values = {1.1, x, 1.2};
+  EXPECT_THAT(clean(panel, {.kind = PanelKind::gross_returns}).panel.values,
+              ElementsAre(1.1, 1.0, 1.2));
+}
+
+TEST(Gaps, MayLeaveNothing) {
+  const Panel panel{{"2024-01-02", "2024-01-03"}, {"A", "B"}, {x, x, x, 2}};
+  const Cleaned cleaned = clean(panel, {});
+  EXPECT_EQ(cleaned.panel.n(), 0);
+  EXPECT_EQ(cleaned.dropped[0].reason, "no value in these dates");
+  EXPECT_EQ(cleaned.dropped[1].reason, "starts on 2024-01-03");
+  EXPECT_EQ(clean(panel, {.universe = Universe::available}).panel.n(), 1);
+}
+
+TEST(Cleaning, RefusesANegativeGap) {
+  EXPECT_EQ(error_of([] { return clean(calm(2, 5), {.max_gap = -1}); }),
+            "max-gap = -1 is outside [0, 10000]");
+}
+
+TEST(Cleaning, SumsUpInAFewLines) {
+  Panel panel = with_gaps({x, 2, 2.1, 2.2, 2.1, 2.2, 2.3});
+  scale_from(panel, 4, 0, 0.5);
+  EXPECT_THAT(
+      summary(clean(panel, {}), {}),
+      ElementsAre("1 of 2 assets are left out, decided with hindsight: T1 (starts on 2000-01-02)",
+                  "1 suspect (on-suspect = report, decided with hindsight; sharpen doctor lists "
+                  "them): T0 split 2000-01-05"));
+  EXPECT_THAT(summary(clean(calm(3, 50), {}), {}), IsEmpty());
+}
+
+// Any panel: the result keeps its promises in every mode.
+RC_GTEST_PROP(Cleaning, LeavesACompletePanelOrOneWithEndsOnly, ()) {
+  const auto n = *rc::gen::inRange<Index>(1, 6);
+  const auto rows = *rc::gen::inRange<Index>(1, 40);
+  Panel panel = calm(n, rows);
+  for (double& value : panel.values) {
+    const int fate = *rc::gen::inRange(0, 20);
+    if (fate < 4) value = kMissing;
+    if (fate == 4) value *= 10;
+    if (fate == 5) value = 100;
+    if (fate == 6) value = -value;
+    if (fate == 7) value /= 3;
+  }
+  CleaningSettings settings;
+  settings.universe = *rc::gen::elementOf(std::vector{Universe::complete, Universe::available});
+  settings.max_gap = *rc::gen::inRange<Index>(0, 4);
+  settings.on_suspect = *rc::gen::elementOf(std::vector{
+      OnSuspect::report, OnSuspect::adjust, OnSuspect::drop_asset, OnSuspect::drop_day});
+  const Cleaned cleaned = clean(panel, settings);
+  const Panel& out = cleaned.panel;
+  RC_ASSERT(out.values.size() == out.dates.size() * out.tickers.size());
+  RC_ASSERT(out.tickers.size() + cleaned.dropped.size() == panel.tickers.size());
+  RC_ASSERT(out.dates.size() + cleaned.dropped_days.size() == panel.dates.size());
+  for (Index j = 0; j < out.n(); ++j) {
+    int changes = 0;  // from missing to present and back
+    for (Index t = 0; t < out.rows(); ++t) {
+      const bool missing = std::isnan(out.matrix()(t, j));
+      RC_ASSERT(!missing || settings.universe == Universe::available);
+      changes += t > 0 && missing != std::isnan(out.matrix()(t - 1, j)) ? 1 : 0;
+      const bool may_be_negative = settings.on_suspect == OnSuspect::report;
+      RC_ASSERT(missing || may_be_negative || out.matrix()(t, j) > 0.0);
+    }
+    RC_ASSERT(changes <= 2);
+  }
+}
+
+// ---- real data
+
+class RealData : public testing::Test {
+ protected:
+  Cleaned cleaned(const char* file, const std::string& from = "0001") {
+    Panel panel = read_panel(real_data(file), PanelKind::prices, Cells::raw);
+    return clean(select_dates(panel, from, std::nullopt), {});
+  }
+  static std::vector<std::string> found_by(const Cleaned& cleaned, Rule rule) {
+    std::vector<std::string> out;
+    for (const Finding& finding : cleaned.findings)
+      if (finding.rule == rule)
+        out.push_back(fmt::format("{} {} {:.0f}", finding.ticker, finding.first_date,
+                                  finding.size < 1 ? 1 / finding.size : finding.size));
+    return out;
+  }
+};
+
+TEST_F(RealData, NikkeiHasExactlyThreeSplits) {
+  SHARPEN_SKIP_WITHOUT(real_data("nikkei225_2014_2025.csv"));
+  const Cleaned nikkei = cleaned("nikkei225_2014_2025.csv");
+  EXPECT_THAT(found_by(nikkei, Rule::split),
+              ElementsAre("3697 2025-01-22 15", "9009 2024-12-24 3", "9147 2024-12-24 3"));
+  EXPECT_EQ(nikkei.suspects(), 3);
+  EXPECT_EQ(nikkei.panel.n(), 213);
+  EXPECT_EQ(nikkei.dropped.size(), 11u);
+}
+
+TEST_F(RealData, FtseHasACrashThatLooksLikeASplitAndFrozenPrices) {
+  SHARPEN_SKIP_WITHOUT(real_data("ftse100_2000_2023.csv"));
+  const Cleaned ftse = cleaned("ftse100_2000_2023.csv");
+  const auto crash = std::find_if(ftse.findings.begin(), ftse.findings.end(), [](const Finding& f) {
+    return f.ticker == "NWG.L" && f.first_date == "2009-01-19";
+  });
+  ASSERT_NE(crash, ftse.findings.end());
+  EXPECT_TRUE(crash->may_be_real);
+  EXPECT_THAT(crash->question, HasSubstr("It may be a real crash"));
+  EXPECT_THAT(found_by(ftse, Rule::frozen), testing::Contains("BDEV.L 2001-10-04 110"));
+  EXPECT_EQ(ftse.panel.n(), 64);  // the 29 missing cells are short gaps
+  const Cleaned late = cleaned("ftse100_2000_2023.csv", "2010");
+  EXPECT_EQ(late.suspects(), 2);
+  EXPECT_THAT(found_by(late, Rule::holiday), ElementsAre(" 2011-04-29 21", " 2017-07-11 6"));
+}
+
+TEST_F(RealData, AreJudgedAsTheyAreKnown) {
+  SHARPEN_SKIP_WITHOUT(real_data("sp500_20_1990_2022.csv"));
+  const Cleaned sp500 = cleaned("sp500_20_1990_2022.csv");
+  EXPECT_THAT(found_by(sp500, Rule::frozen), testing::Contains("RRC 1990-01-03 68"));
+  EXPECT_EQ(sp500.panel.n(), 20);
+  SHARPEN_SKIP_WITHOUT(real_data("us_liquid_2016_2025.csv"));
+  const Cleaned us = cleaned("us_liquid_2016_2025.csv");
+  EXPECT_THAT(found_by(us, Rule::frozen), testing::Contains("QUBT 2016-01-05 286"));
+  EXPECT_THAT(found_by(us, Rule::print), ElementsAre("QUBT 2018-07-03 200"));
+  EXPECT_THAT(found_by(us, Rule::split), testing::Contains("QXO 2024-07-30 5"));
+  std::set<std::string> assets;
+  for (const Finding& finding : us.findings) assets.insert(finding.ticker);
+  EXPECT_THAT(assets, ElementsAre("IBRX", "LUMN", "MARA", "PCG", "QUBT", "QXO"));
+}
+
+}  // namespace
+}  // namespace sharpen::market
