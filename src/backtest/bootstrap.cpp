@@ -10,6 +10,7 @@
 #include "sharpen/backtest/statistics.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/random.hpp"
+#include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::backtest {
@@ -179,8 +180,7 @@ std::vector<double> studentised_replications(ConstVec a, ConstVec b, double cent
 }  // namespace
 
 void BootstrapSettings::validate(Index n) const {
-  if (replications < 1)
-    throw InputError(fmt::format("replications = {} is outside [1, inf)", replications));
+  settings::check("replications", static_cast<double>(replications));
   if (!(level > 0.0 && level < 1.0))
     throw InputError(fmt::format("level = {} is outside (0, 1)", shortest(level)));
   if (block != 0.0 && !(block >= 1.0 && block <= static_cast<double>(n)))

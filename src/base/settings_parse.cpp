@@ -131,8 +131,14 @@ bool Bounds::hold(double value) const {
 }
 
 std::string Bounds::words() const {
+  // Whole numbers in full: 1e+06 is shorter than 1000000, and not how people write a bound.
+  const auto plain = [](double end) {
+    return end == std::floor(end) && std::abs(end) < 1e15
+               ? std::to_string(static_cast<std::int64_t>(end))
+               : shortest(end);
+  };
   std::string words = above || std::isinf(low) ? "(" : "[";
-  words += shortest(low) + ", " + shortest(high);
+  words += plain(low) + ", " + plain(high);
   words += std::isinf(high) ? ")" : "]";
   return words;
 }

@@ -21,6 +21,7 @@
 #include "market/simulate_price.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/random.hpp"
+#include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 
 #if defined(__FAST_MATH__)
@@ -193,11 +194,6 @@ std::vector<std::string> tickers(Index n) {
   return out;
 }
 
-void check(std::string_view name, Index value, Index least, Index most) {
-  if (value < least || value > most)
-    throw InputError(fmt::format("{} = {} is outside [{}, {}]", name, value, least, most));
-}
-
 // Day by day: factors first, then every asset.
 class Simulation {
  public:
@@ -267,16 +263,14 @@ Panel run(const SimulationSettings& settings, SimulatedMarket* market) {
 }  // namespace
 
 void SimulationSettings::validate() const {
-  check("assets", assets, 1, kMostAssets);
-  check("days", days, 2, kMostDays);
-  check("factors", factors, 1, kMostFactors);
+  settings::check("assets", static_cast<double>(assets));
+  settings::check("days", static_cast<double>(days));
+  settings::check("factors", static_cast<double>(factors));
+  settings::check("predictability", predictability);
   if (assets * days > kMostCells)
     throw InputError(fmt::format(
         "assets = {} and days = {} make {} prices, more than {}; ask for fewer of either", assets,
         days, assets * days, kMostCells));
-  if (!(predictability >= 0.0 && predictability <= 1.0))
-    throw InputError(
-        fmt::format("predictability = {} is outside [0, 1]", shortest(predictability)));
   const ParsedDate date = parse_date(start_date);
   if (date.format == DateFormat::none || date.iso.size() != 10)
     throw InputError(fmt::format("start-date = {} {}; give YYYY-MM-DD", printable(start_date),

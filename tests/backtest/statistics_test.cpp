@@ -410,7 +410,7 @@ TEST(Bootstrap, RefusesSettingsOutOfBounds) {
   const auto interval = [&](const BootstrapSettings& settings) {
     return [&x, settings] { sharpe_interval(x, settings, kOne); };
   };
-  expect_message(interval({.replications = 0}), "replications = 0 is outside [1, inf)");
+  expect_message(interval({.replications = 0}), "replications = 0 is outside [1, 10000000]");
   expect_message(interval({.block = 0.5}),
                  "block = 0.5 is outside [1, 100], the number of periods");
   expect_message(interval({.block = 101}),

@@ -30,9 +30,6 @@ struct SimulationSettings {
   Index factors = 4;                      // the first is the market
   std::string start_date = "2015-01-01";  // the first row is the first weekday from it on
 
-  static constexpr Index kMostAssets = 100'000;
-  static constexpr Index kMostDays = 25'000;
-  static constexpr Index kMostFactors = 64;
   static constexpr Index kMostCells = 50'000'000;  // assets x days
 
   // Throws InputError that names setting, value and bound.
