@@ -15,26 +15,27 @@ namespace {
 
 using settings::Setting;
 
-std::string help_text(const Setting& setting) {
+std::string help_text(const Setting& setting, settings::Command command) {
+  const std::string_view preset = setting.preset_for(command);
   std::string text(setting.text);
   for (std::size_t i = 0; i < setting.choices.size(); ++i)
     text.append(i == 0 ? ": " : ", ").append(setting.choices[i]);
-  const bool worth_saying = setting.kind != settings::Kind::flag && !setting.preset.empty();
-  if (worth_saying) text.append(" [").append(setting.preset).append("]");
+  const bool worth_saying = setting.kind != settings::Kind::flag && !preset.empty();
+  if (worth_saying) text.append(" [").append(preset).append("]");
   if (!setting.preset_words.empty()) text.append(" [").append(setting.preset_words).append("]");
   return text;
 }
 
-void add_flag(CLI::App& command, const Setting& setting, bool positional) {
+void add_flag(CLI::App& command, const Setting& setting, settings::Command which, bool positional) {
   std::string names = "--" + std::string(setting.name);
   if (setting.short_flag != '\0') names = fmt::format("-{},{}", setting.short_flag, names);
   if (positional) names.append(",").append(setting.name);
   if (setting.kind == settings::Kind::flag) {
-    command.add_flag(names)->description(help_text(setting));
+    command.add_flag(names)->description(help_text(setting, which));
   } else {
     command.add_option(names)
         ->type_name(std::string(setting.placeholder))
-        ->description(help_text(setting));
+        ->description(help_text(setting, which));
   }
 }
 
@@ -43,7 +44,7 @@ void add_command(CLI::App& program, const settings::CommandInfo& info) {
   command->allow_extras();
   for (const Setting& setting : settings::table())
     if ((setting.commands & info.command) != 0)
-      add_flag(*command, setting,
+      add_flag(*command, setting, info.command,
                std::find(info.positional.begin(), info.positional.end(), setting.name) !=
                    info.positional.end());
 }

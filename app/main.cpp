@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backtest.hpp"
 #include "command_line.hpp"
 #include "compare.hpp"
 #include "doctor.hpp"
@@ -23,6 +24,7 @@ void run_command(const settings::Values& values) {
     case settings::solve: return solve(values);
     case settings::doctor: return doctor(values);
     case settings::simulate: return simulate(values);
+    case settings::backtest: return run_backtest(values);
     case settings::compare: return compare(values);
     default: break;
   }

@@ -20,7 +20,9 @@ select::Optimizer optimizer_of(const std::string& text) {
   using enum select::Optimizer;
   for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
     if (select::name(optimizer) == text) return optimizer;
-  throw InputError(fmt::format("optimizer = {} is not known", printable(text)));
+  throw InputError(fmt::format(
+      "optimizer = {} solves nothing: it holds 1/n of every asset; it goes with sharpen backtest",
+      printable(text)));
 }
 
 layer::SizingSettings sizing_settings(const Values& values) {

@@ -24,16 +24,22 @@ std::string flag_cell(const Setting& setting) {
   return "`" + cell(flag) + "`";
 }
 
+std::string_view text_cell(std::string_view placeholder) {
+  if (placeholder == "FILE") return "file";
+  if (placeholder == "DIR") return "folder";
+  if (placeholder == "PATH") return "file or folder";
+  if (placeholder == "DATE") return "date";
+  if (placeholder == "P%|DATE") return "share in (0%, 100%), or date";
+  if (placeholder == "ROW|DATE") return "row from 1, or date";
+  return "text";
+}
+
 std::string values_cell(const Setting& setting) {
   switch (setting.kind) {
     case Kind::flag: return "on or off";
     case Kind::integer: return "whole number in " + setting.bounds.words();
     case Kind::real: return "number in " + setting.bounds.words();
-    case Kind::text:
-      return setting.placeholder == "DATE"   ? "date"
-             : setting.placeholder == "DIR"  ? "folder"
-             : setting.placeholder == "PATH" ? "file or folder"
-                                             : "file";
+    case Kind::text: return std::string(text_cell(setting.placeholder));
     case Kind::list: return "names, separated by commas";
     case Kind::count_or_share: return "whole number in [1, n], or share in (0%, 100%]";
     case Kind::count_or_all: return "whole number in " + setting.bounds.words() + ", or `all`";
@@ -45,11 +51,12 @@ std::string values_cell(const Setting& setting) {
   return known;
 }
 
-std::string preset_cell(const Setting& setting) {
+std::string preset_cell(const Setting& setting, Command command) {
+  const std::string_view preset = setting.preset_for(command);
   if (!setting.preset_words.empty()) return std::string(setting.preset_words);
-  if (setting.preset.empty()) return "–";
-  if (setting.kind == Kind::flag) return setting.preset == "true" ? "on" : "off";
-  return fmt::format("`{}`", setting.preset);
+  if (preset.empty()) return "–";
+  if (setting.kind == Kind::flag) return preset == "true" ? "on" : "off";
+  return fmt::format("`{}`", preset);
 }
 
 }  // namespace
@@ -77,7 +84,7 @@ std::string options_markdown() {
     for (const Setting& setting : table())
       if ((setting.commands & info.command) != 0)
         out += fmt::format("| {} | {} | {} | {} |\n", flag_cell(setting), values_cell(setting),
-                           preset_cell(setting), cell(setting.text));
+                           preset_cell(setting, info.command), cell(setting.text));
   }
   return out;
 }

@@ -16,8 +16,9 @@ std::size_t row_of(std::string_view name) {
 Values::Values(Command command) : command_(command), entries_(table().size()) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Setting& setting = table()[i];
-    if ((setting.commands & command) == 0 || setting.preset.empty()) continue;
-    entries_[i] = {parse(setting, setting.preset), Origin::preset, ""};
+    const std::string_view preset = setting.preset_for(command);
+    if ((setting.commands & command) == 0 || preset.empty()) continue;
+    entries_[i] = {parse(setting, preset), Origin::preset, ""};
   }
 }
 

@@ -70,6 +70,13 @@ struct Setting {
   unsigned commands = every_command;
   char short_flag = '\0';
   bool in_file = true;  // false for what a configuration file cannot hold
+  // Commands whose default is another one.
+  unsigned other_commands = 0;
+  std::string_view other_preset = "";
+
+  std::string_view preset_for(Command command) const {
+    return (other_commands & command) != 0 ? other_preset : preset;
+  }
 };
 
 struct CountOrShare {

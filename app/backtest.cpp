@@ -1,0 +1,171 @@
+#include "backtest.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "output_folder.hpp"
+#include "progress.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "stderr_log.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+using backtest::BacktestSettings;
+using settings::Origin;
+using settings::Values;
+
+constexpr double kWindowShrinkage = 0.10;
+
+std::string text_or_empty(const Values& values, std::string_view name) {
+  return values.has(name) ? values.text(name) : std::string();
+}
+
+backtest::Framework framework_of(const std::string& text) {
+  using enum backtest::Framework;
+  for (const backtest::Framework framework : {rolling, historic, signal})
+    if (backtest::name(framework) == text) return framework;
+  throw InputError(fmt::format("framework = {} is not known", printable(text)));
+}
+
+layer::SizingSettings sizing_settings(const Values& values) {
+  const std::string& kind = values.text("sizing");
+  using enum layer::Sizing;
+  return {.kind = kind == "budget"       ? budget
+                  : kind == "volatility" ? volatility
+                                         : gross,
+          .offset = values.real("offset"),
+          // The setting is per year; variance grows with the number of periods.
+          .target_volatility =
+              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
+}
+
+risk::Form form_of(const std::string& name) {
+  if (name == "dense") return risk::Form::dense;
+  return name == "low-rank" ? risk::Form::low_rank : risk::Form::automatic;
+}
+
+BacktestSettings backtest_settings(const Values& values) {
+  BacktestSettings out;
+  out.framework = framework_of(values.text("framework"));
+  out.optimizer = values.text("optimizer");
+  out.k = values.count_or_share("k");
+  out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
+  out.sizing = sizing_settings(values);
+  out.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : kWindowShrinkage;
+  out.form = form_of(values.text("form"));
+  out.historic_risk = values.text("historic-risk") == "train" ? backtest::HistoricRisk::train
+                                                              : backtest::HistoricRisk::rolling;
+  out.lookback = values.count_or_all("lookback");
+  if (values.has("min-history")) out.min_history = values.integer("min-history");
+  out.split = text_or_empty(values, "split");
+  out.stats_from = text_or_empty(values, "stats-from");
+  out.rebalance = values.integer("rebalance");
+  out.cost_bps = values.real("cost-bps");
+  out.risk_free = values.real("risk-free");
+  out.periods_per_year = values.real("periods-per-year");
+  out.benchmark = text_or_empty(values, "benchmark");
+  out.gaps = values.text("universe") == "available";
+  out.trials = values.integer("trials");
+  out.bootstrap.seed = static_cast<std::uint64_t>(values.integer("seed"));
+  return out;
+}
+
+// Settings that only another framework listens to. Those with a default count only as flags:
+// --print-config writes them into every file.
+void refuse_foreign_settings(const Values& values, const BacktestSettings& settings) {
+  const auto refuse = [&](std::string_view name, std::string_view needs) {
+    throw InputError(
+        fmt::format("{} has no meaning here; it goes with {}", values.given_as(name), needs));
+  };
+  using enum backtest::Framework;
+  if (settings.framework != signal && values.has("signal")) refuse("signal", "--framework signal");
+  if (settings.framework == signal && !values.has("signal"))
+    throw InputError("framework = signal needs predictions; give --signal FILE");
+  if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
+    refuse("historic-risk", "--framework historic");
+}
+
+// Equal weights listen to nothing about selection and sizing.
+void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
+  if (values.text("optimizer") != "equal") return;
+  std::string ignored;
+  for (const std::string_view name :
+       {"k", "sizing", "target-volatility", "offset", "net", "shrinkage", "form"})
+    if (values.origin(name) == Origin::flag)
+      ignored.append(ignored.empty() ? "" : ", ").append(values.given_as(name));
+  if (!ignored.empty())
+    warnings.push_back(
+        fmt::format("optimizer = equal holds 1/n of every asset: {} has no effect", ignored));
+}
+
+BacktestAnswer answer_of(const Values& values) {
+  const Log log = stderr_log(values.text("log-level"));
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  BacktestAnswer answer{.values = values, .settings = backtest_settings(values)};
+  refuse_foreign_settings(values, answer.settings);
+  Progress progress;
+  progress.stage("reading the panel");
+  answer.input = read_panel_input(values, log);
+  std::optional<market::Panel> signal;
+  if (values.has("signal"))
+    // Predictions are numbers of any size and sign, with gaps: what a raw panel of prices may hold.
+    signal =
+        market::read_panel(values.text("signal"), market::PanelKind::prices, market::Cells::raw);
+
+  const Interrupts interrupts;
+  progress.stage("deciding");
+  answer.result = backtest::backtest(
+      answer.input.returns, answer.settings, threads, signal ? &*signal : nullptr,
+      {.progress = [&](Index done, Index total) { progress.update(done, total); },
+       .stop = [&] { return interrupts.seen(); }});
+  if (interrupts.seen()) throw backtest::Interrupted();
+  answer.label = values.has("label")
+                     ? values.text("label")
+                     : fmt::format("{} {}", backtest::name(answer.settings.framework),
+                                   answer.settings.optimizer);
+  answer.warnings = answer.input.warnings;
+  warn_of_ignored(values, answer.warnings);
+  const auto& found = answer.result.warnings;
+  answer.warnings.insert(answer.warnings.end(), found.begin(), found.end());
+  return answer;
+}
+
+}  // namespace
+
+std::string BacktestAnswer::date(Index period) const {
+  const bool known = period >= 0 && period < result.run.periods();
+  return known ? result.run.dates[static_cast<std::size_t>(period)] : std::string();
+}
+
+std::string BacktestAnswer::first_traded() const {
+  for (Index p = 0; p < result.run.periods(); ++p)
+    if (result.run.status[static_cast<std::size_t>(p)] != backtest::PeriodStatus::idle)
+      return date(p);
+  return {};
+}
+
+void run_backtest(const Values& values) {
+  if (values.flag("print-config")) return print(values.to_toml());
+  std::optional<OutputFolder> folder;
+  if (values.has("out"))
+    folder.emplace(values.text("out"), values.flag("force"), "backtest", backtest_file_names());
+  else if (values.flag("force"))
+    throw InputError(
+        fmt::format("{} has no meaning here; it goes with --out DIR", values.given_as("force")));
+  try {
+    const BacktestAnswer answer = answer_of(values);
+    if (folder) folder->write(backtest_files(answer));
+    print(values.flag("json") ? backtest_json(answer) : backtest_text(answer));
+  } catch (const backtest::Interrupted&) {
+    throw Failure("interrupted; nothing was written");
+  }
+}
+
+}  // namespace sharpen::app
