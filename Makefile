@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench format lint clean
+.PHONY: help demo build test bench fuzz format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -17,14 +17,19 @@ build: ## build the program: build/release/bin/sharpen
 	@tools/setup
 	@tools/build release sharpen_app
 
-test: ## build and run every test, optimised and then under the sanitizers
-	@tools/setup
-	@tools/test release asan
+test: ## build and run every test, optimised and under the sanitizers, and fuzz the readers shortly
+	@tools/setup build fuzz
+	@tools/test release asan $$(command -v clang++-14 >/dev/null && echo fuzz || \
+		echo "no clang++-14 here: the readers are not fuzzed" >&2)
 
 bench: ## build and run the benchmarks
 	@tools/setup
 	@tools/build release bench
 	@tools/bench build/release
+
+fuzz: ## fuzz the readers for five minutes each (FUZZ_SECONDS=n for n seconds)
+	@tools/setup build fuzz
+	@tools/fuzz $(FUZZ_SECONDS)
 
 format: ## rewrite the sources in the project's format
 	@tools/setup build lint

@@ -14,7 +14,7 @@ namespace sharpen::market {
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 18;
+constexpr std::size_t kBlock = std::size_t{1} << 16;
 constexpr std::size_t kAlwaysFine = std::size_t{64} << 20;
 // Tables of prices shrink three- to tenfold, of repeated prices perhaps a hundredfold.
 constexpr std::size_t kMostRatio = 200;
