@@ -10,6 +10,7 @@
 #include "sharpen/layer/score.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/layer/tangent.hpp"
+#include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
 
 namespace sharpen::layer {
@@ -36,7 +37,7 @@ struct Market {
     const RowMatrix X = random.matrix(3 * n, n) * random.matrix(n, n);
     Sigma = X.transpose() * X / static_cast<double>(3 * n);
     mu = random.signal(Sigma, positive);
-    L = Sigma.llt().matrixL();
+    L = testing::lower_factor(Sigma);
     risk::RiskSettings settings;
     settings.shrinkage = 0.0;
     risk = risk::from_covariance(view(std::as_const(Sigma)), settings);
@@ -83,7 +84,7 @@ TEST(Proposition2, SharpeIsTheCosineToTheTangentPortfolio) {
     const Market market(random, 2 + random.below(20), true);
     ASSERT_EQ(market.status, Status::ok);
     const double best = sharpe(market.y, market.mu, market.Sigma);
-    EXPECT_NEAR(best * best, market.mu.dot(Eigen::MatrixXd(market.Sigma).llt().solve(market.mu)),
+    EXPECT_NEAR(best * best, market.mu.dot(testing::solve_spd(market.Sigma, market.mu)),
                 1e-9 * best * best);
     const Eigen::VectorXd top = market.L.transpose() * market.y;
     const auto cosine = [&](const Eigen::VectorXd& w) {
@@ -106,7 +107,7 @@ TEST(Proposition3, LargestTransformedWeightsAreTheBestSupportOfTheTransformedVec
     const Index n = 3 + random.below(5);
     const Index k = 1 + random.below(n - 1);
     const Market market(random, n, true);
-    const Eigen::VectorXd c = market.L.triangularView<Eigen::Lower>().solve(market.mu);
+    const Eigen::VectorXd c = testing::solve_lower(market.L, market.mu);
     double best = 0;
     unsigned best_set = 0;
     for (unsigned set = 0; set < (1u << n); ++set) {
@@ -140,9 +141,9 @@ TEST(Proposition3, LargestTransformedWeightsAreTheBestSupportOfTheTransformedVec
 // max c^T v over |v| <= 1, e^T v >= 0 with c = L^-1 mu, e = L^-1 1: projected gradient ascent,
 // the projection by Dykstra's alternating method. Knows nothing of faces or closed forms.
 Eigen::VectorXd witness(const Market& market) {
-  const Eigen::VectorXd c = market.L.triangularView<Eigen::Lower>().solve(market.mu).normalized();
+  const Eigen::VectorXd c = testing::solve_lower(market.L, market.mu).normalized();
   const Eigen::VectorXd e =
-      market.L.triangularView<Eigen::Lower>().solve(Eigen::VectorXd::Ones(c.size())).normalized();
+      testing::solve_lower(market.L, Eigen::VectorXd::Ones(c.size())).normalized();
   const auto project = [&](const Eigen::VectorXd& point) {
     Eigen::VectorXd x = point, p = Eigen::VectorXd::Zero(c.size()), q = p;
     for (int i = 0; i < 200; ++i) {
@@ -163,7 +164,7 @@ Eigen::VectorXd witness(const Market& market) {
     if ((next - v).norm() < 1e-13) break;
     v = next;
   }
-  return market.L.transpose().triangularView<Eigen::Upper>().solve(v);
+  return testing::solve_lower_t(market.L, v);
 }
 
 TEST(Qcqp, ClosedFormAgreesWithAnIterativeSolverOnBothFaces) {
@@ -187,7 +188,7 @@ TEST(Qcqp, NetAnyIsTheUnconstrainedTangent) {
   for (const bool positive : {true, false}) {
     const Market market(random, 8, positive, Net::any);
     EXPECT_EQ(market.status, Status::ok);
-    const Eigen::VectorXd a = Eigen::MatrixXd(market.Sigma).llt().solve(market.mu);
+    const Eigen::VectorXd a = testing::solve_spd(market.Sigma, market.mu);
     EXPECT_LE((market.y - a / std::sqrt(market.mu.dot(a))).norm(), 1e-9 * market.y.norm());
     EXPECT_EQ(market.t > 0, positive);
   }
@@ -196,7 +197,7 @@ TEST(Qcqp, NetAnyIsTheUnconstrainedTangent) {
 TEST(Qcqp, DirectionIsContinuousAcrossTheFace) {
   Problems random(46);
   const Market market(random, 6, true);
-  const Eigen::VectorXd b = Eigen::MatrixXd(market.Sigma).llt().solve(Eigen::VectorXd::Ones(6));
+  const Eigen::VectorXd b = testing::solve_spd(market.Sigma, Eigen::VectorXd::Ones(6));
   // mu with B exactly zero up to rounding, then a nudge to either side.
   Eigen::VectorXd mu = market.mu;
   mu.array() -= b.dot(mu) / b.sum();
@@ -233,9 +234,8 @@ TEST(Qcqp, NearlyConstantNegativeSignalKeepsItsDigits) {
     ASSERT_EQ(tangent_forward(*market.risk, 0, view(mu), Net::positive, cache, view(y), t, view(m),
                               scratch),
               Status::neutral_face);
-    const Eigen::LLT<Eigen::MatrixXd> llt(market.Sigma);
-    const Eigen::VectorXd b = llt.solve(Eigen::VectorXd::Ones(n));
-    Eigen::VectorXd a = llt.solve(held);
+    const Eigen::VectorXd b = testing::solve_spd(market.Sigma, Eigen::VectorXd::Ones(n));
+    Eigen::VectorXd a = testing::solve_spd(market.Sigma, held);
     a -= a.sum() / b.sum() * b;
     a /= std::sqrt(a.dot(market.Sigma * a));
     EXPECT_LE((y - a).norm(), 1e-15 / size * a.norm() * 100);

@@ -10,6 +10,7 @@
 #include "sharpen/layer/soft_topk.hpp"
 #include "sharpen/layer/tangent.hpp"
 #include "support/gradient_check.hpp"
+#include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
 
 namespace sharpen::layer {
@@ -225,7 +226,7 @@ TEST(GradientChecker, CatchesAPlantedError) {
   EXPECT_TRUE(check_gradient(forward, mu, good, steps(mu, 1e-3), kTolerance).ok);
 
   // Without the term that keeps y on the unit-risk sphere.
-  const Eigen::VectorXd no_radial = cache.scale * model.Sigma.ldlt().solve(g) / cache.root_C;
+  const Eigen::VectorXd no_radial = cache.scale * testing::solve_spd(model.Sigma, g) / cache.root_C;
   const GradientReport caught = check_gradient(forward, mu, no_radial, steps(mu, 1e-3), kTolerance);
   EXPECT_FALSE(caught.ok);
   EXPECT_GT(caught.worst, 1e-3);

@@ -9,6 +9,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "support/allocations.hpp"
+#include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
 
 namespace sharpen::layer {
@@ -201,8 +202,8 @@ TEST_F(SparseTangentBatch, AllKeptIsTheFullTangentPortfolio) {
       const Index s = batch.samples[static_cast<std::size_t>(i)];
       const Eigen::MatrixXd Sigma = naive_covariance(returns.middleRows(s, T), 0.1);
       const Eigen::VectorXd mu = batch.mu.row(i), w = batch.w.row(i);
-      const Eigen::VectorXd b = Sigma.llt().solve(Eigen::VectorXd::Ones(n));
-      Eigen::VectorXd a = Sigma.llt().solve(mu);
+      const Eigen::VectorXd b = testing::solve_spd(Sigma, Eigen::VectorXd::Ones(n));
+      Eigen::VectorXd a = testing::solve_spd(Sigma, mu);
       if (a.sum() <= 0) a -= a.sum() / b.sum() * b;
       const Eigen::VectorXd want = 0.1 * a / std::sqrt(a.dot(Sigma * a));
       EXPECT_LE((w - want).norm(), 1e-8 * want.norm());
@@ -372,8 +373,8 @@ TEST(SparseTangentEdge, HardMaskOfTheRestrictedModeIsTheOptimumOnItsSupport) {
                     .solved());
     const Eigen::MatrixXd S = Sigma(K, K);
     const Eigen::VectorXd m = mu(K), one = Eigen::VectorXd::Ones(3);
-    Eigen::VectorXd a = S.llt().solve(m);
-    const Eigen::VectorXd b = S.llt().solve(one);
+    Eigen::VectorXd a = testing::solve_spd(S, m);
+    const Eigen::VectorXd b = testing::solve_spd(S, one);
     if (a.sum() <= 0) a -= a.sum() / b.sum() * b;
     a /= std::sqrt(a.dot(S * a));
     Eigen::VectorXd want = Eigen::VectorXd::Zero(n);

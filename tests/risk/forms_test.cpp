@@ -7,13 +7,18 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/risk/risk.hpp"
+#include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
 
 namespace sharpen::risk {
 namespace {
 
 using testing::naive_covariance;
-using testing::naive_inverse_root;
+using testing::inverse_root;
+using testing::lower_factor;
+using testing::solve_lower;
+using testing::solve_lower_t;
+using testing::solve_spd;
 using testing::Problems;
 using testing::RowMatrix;
 using testing::view;
@@ -56,7 +61,7 @@ TEST_P(RiskForms, EveryActionAgreesWithThePlainMatrix) {
     ASSERT_EQ(risk->jitter(s), 0.0);
     const RowMatrix window = returns.middleRows(ends[static_cast<std::size_t>(s)] - T, T);
     const Eigen::MatrixXd Sigma = naive_covariance(window, lambda);
-    const Eigen::MatrixXd L = Sigma.llt().matrixL();
+    const Eigen::MatrixXd L = lower_factor(Sigma);
     const Eigen::VectorXd x = random.vector(n);
     const Eigen::VectorXd one = Eigen::VectorXd::Ones(n);
     Eigen::VectorXd out(n);
@@ -65,17 +70,17 @@ TEST_P(RiskForms, EveryActionAgreesWithThePlainMatrix) {
     };
 
     const double C = risk->solve(s, view(x), view(out), scratch);
-    const Eigen::VectorXd a = Sigma.llt().solve(x);
+    const Eigen::VectorXd a = solve_spd(Sigma, x);
     near(a, "solve");
     EXPECT_NEAR(C, x.dot(a), 1e-9 * x.dot(a));
     risk->lower_solve(s, view(x), view(out), scratch);
-    near(L.triangularView<Eigen::Lower>().solve(x), "lower_solve");
+    near(solve_lower(L, x), "lower_solve");
     risk->lower_solve_t(s, view(x), view(out), scratch);
-    near(L.transpose().triangularView<Eigen::Upper>().solve(x), "lower_solve_t");
+    near(solve_lower_t(L, x), "lower_solve_t");
     risk->lower_apply_t(s, view(x), view(out), scratch);
     near(L.transpose() * x, "lower_apply_t");
     risk->root_solve(s, view(x), view(out), scratch);
-    near(naive_inverse_root(Sigma) * x, "root_solve");
+    near(inverse_root(Sigma) * x, "root_solve");
     risk->apply(s, view(x), view(out), scratch);
     near(Sigma * x, "apply");
     for (const Index j : {Index{0}, n / 2, n - 1}) {
@@ -83,7 +88,7 @@ TEST_P(RiskForms, EveryActionAgreesWithThePlainMatrix) {
       near(Sigma.col(j), "column");
     }
 
-    const Eigen::VectorXd b = Sigma.llt().solve(one);
+    const Eigen::VectorXd b = solve_spd(Sigma, one);
     out = Eigen::Map<const Eigen::VectorXd>(risk->ones_solution(s).data(), n);
     near(b, "ones_solution");
     EXPECT_NEAR(risk->ones_norm2(s), b.sum(), 1e-9 * b.sum());
@@ -121,7 +126,7 @@ TEST_P(RiskForms, SoftRestrictionSolvesItsSystem) {
     const Eigen::MatrixXd D = Sigma.diagonal().asDiagonal();
     const Eigen::MatrixXd F = P * Sigma * P + (Eigen::MatrixXd::Identity(n, n) - P * P) * D;
     const Eigen::VectorXd v = random.vector(n);
-    const Eigen::VectorXd want = F.llt().solve(v);
+    const Eigen::VectorXd want = solve_spd(F, v);
     Eigen::VectorXd out(n);
     ASSERT_TRUE(risk->restrict_to(0, view(p), factor, scratch));
     risk->restricted_solve(0, view(p), factor, view(v), view(out), scratch);

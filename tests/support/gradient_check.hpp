@@ -3,7 +3,7 @@
 // where the function is smooth and a check that has no digits is reported as such.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <functional>
 #include <limits>
