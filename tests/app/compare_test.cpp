@@ -233,6 +233,17 @@ TEST(Compare, RefusesWhatIsNotTwoRuns) {
   EXPECT_THAT(bad.err, HasSubstr("broken/returns.csv:2:2: "));
 }
 
+TEST(Compare, EveryKeyIsListedInTheDocumentation) {
+  const Runs runs;
+  const std::string a = runs.write("a", returns(50, 0.1, 1));
+  const json answer = compare({a, a});
+  const std::string page = testing::text_of(std::string(SHARPEN_SOURCE_DIR) + "/docs/json.md");
+  const std::string section = page.substr(page.find("## sharpen compare --json"));
+  for (const auto& [key, value] : answer.items()) EXPECT_THAT(section, HasSubstr("`" + key + "`"));
+  for (const auto& [key, value] : answer["a"].items())
+    EXPECT_THAT(section, HasSubstr("`a." + key + "`"));
+}
+
 TEST(Compare, LabelsDoNotSteerTheTerminal) {
   const Runs runs;
   const std::string a =

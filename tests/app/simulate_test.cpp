@@ -66,6 +66,9 @@ TEST(SimulateCommand, AnswersInJson) {
   EXPECT_EQ(answer["predictability"], 0.0);
   EXPECT_EQ(answer["factors"], 2);
   EXPECT_TRUE(answer["warnings"].empty());
+  const std::string page = text_of(std::string(SHARPEN_SOURCE_DIR) + "/docs/json.md");
+  const std::string section = page.substr(page.find("## sharpen simulate --json"));
+  for (const auto& [key, value] : answer.items()) EXPECT_THAT(section, HasSubstr("`" + key + "`"));
 }
 
 TEST(SimulateCommand, SameSeedSameBytesForAnyNumberOfThreads) {
