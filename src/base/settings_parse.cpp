@@ -63,11 +63,11 @@ double parse_real(const Setting& setting, std::string_view text) {
 }
 
 std::int64_t parse_integer(const Setting& setting, std::string_view text,
-                           const std::string& expected) {
+                           const std::string& expected, const std::string& bounds) {
   const Whole number = whole_number(text);
   if (!number.is_whole) throw InputError(assignment(setting.name, text) + " is " + expected);
   if (!number.fits || !setting.bounds.hold(static_cast<double>(number.value)))
-    fail_bounds(setting.name, text, setting.bounds.words());
+    fail_bounds(setting.name, text, bounds);
   return number.value;
 }
 
@@ -88,30 +88,80 @@ std::string parse_choice(const Setting& setting, std::string_view text) {
 }
 
 std::string parse_text(const Setting& setting, std::string_view text) {
-  if (text.empty()) throw InputError(std::string(setting.name) + " is empty");
+  if (text.empty())
+    throw InputError(assignment(setting.name, text) + " is empty; give a " +
+                     std::string(setting.placeholder) + ", or leave it out");
   if (text.find('\0') != std::string_view::npos)
     throw InputError(assignment(setting.name, text) + " contains a NUL character");
   return std::string(text);
 }
 
+struct ListItem {
+  std::string name;
+  std::string_view rest;  // what stands before the next comma, behind the name
+  bool closed = true;     // false for a quote without its end
+};
+
+// One name of a list, taken from the front of `text` up to the comma. As in CSV files, a name in
+// double quotes may hold commas, and quotes if they are doubled.
+ListItem take_item(std::string_view& text) {
+  ListItem item;
+  const auto start = text.find_first_not_of(" \t");
+  if (start == std::string_view::npos || text[start] != '"') {
+    const auto comma = std::min(text.find(','), text.size());
+    item.name = trimmed(text.substr(0, comma));
+    text.remove_prefix(comma);
+    return item;
+  }
+  text.remove_prefix(start + 1);
+  for (;;) {
+    const auto quote = std::min(text.find('"'), text.size());
+    item.name += text.substr(0, quote);
+    item.closed = quote < text.size();
+    text.remove_prefix(item.closed ? quote + 1 : quote);
+    if (!text.starts_with('"')) break;
+    item.name += '"';
+    text.remove_prefix(1);
+  }
+  const auto comma = std::min(text.find(','), text.size());
+  item.rest = trimmed(text.substr(0, comma));
+  text.remove_prefix(comma);
+  return item;
+}
+
 std::vector<std::string> parse_list(const Setting& setting, std::string_view text) {
   std::vector<std::string> items;
   for (bool more = true; more;) {
-    const auto comma = text.find(',');
-    more = comma != std::string_view::npos;
-    const std::string_view item = trimmed(text.substr(0, comma));
-    if (item.empty())
+    const ListItem item = take_item(text);
+    const auto fail = [&](std::string_view what) {
       throw InputError(std::string(setting.name) + ": name " + std::to_string(items.size() + 1) +
-                       " of the list is empty; write " + std::string(setting.placeholder));
-    items.push_back(parse_text(setting, item));
-    if (more) text.remove_prefix(comma + 1);
+                       " of the list " + std::string(what));
+    };
+    if (!item.closed) fail("starts with a quote that does not end; write \"A, B\",C");
+    if (!item.rest.empty())
+      fail("goes on after its closing quote; write \"A, B\",C, and a quote in a name twice");
+    if (item.name.empty()) fail("is empty; write " + std::string(setting.placeholder));
+    items.push_back(parse_text(setting, item.name));
+    more = !text.empty();
+    if (more) text.remove_prefix(1);
   }
   return items;
 }
 
+// A name as parse_list reads it back.
+std::string list_item(const std::string& name) {
+  const bool plain =
+      name.find(',') == std::string::npos && !name.starts_with('"') && trimmed(name) == name;
+  if (plain) return name;
+  std::string quoted = "\"";
+  for (const char c : name) quoted.append(c == '"' ? 2 : 1, c);
+  return quoted + '"';
+}
+
 CountOrShare parse_count_or_share(const Setting& setting, std::string_view text) {
   const std::string expected = "neither a whole number such as 20 nor a share such as 10%";
-  if (!text.ends_with('%')) return {.count = parse_integer(setting, text, expected)};
+  // How many assets there are is not known yet: CountOrShare::of checks against it.
+  if (!text.ends_with('%')) return {.count = parse_integer(setting, text, expected, "[1, n]")};
   const auto percent = real_number(trimmed(text.substr(0, text.size() - 1)));
   if (!percent) throw InputError(assignment(setting.name, text) + " is " + expected);
   if (!(*percent > 0.0 && *percent <= 100.0)) fail_bounds(setting.name, text, "(0%, 100%]");
@@ -120,8 +170,8 @@ CountOrShare parse_count_or_share(const Setting& setting, std::string_view text)
 
 CountOrAll parse_count_or_all(const Setting& setting, std::string_view text) {
   if (text == "all") return {.all = true};
-  return {.count =
-              parse_integer(setting, text, "neither a whole number such as 100 nor the word all")};
+  const std::string expected = "neither a whole number such as 100 nor the word all";
+  return {.count = parse_integer(setting, text, expected, setting.bounds.words())};
 }
 
 }  // namespace
@@ -163,14 +213,16 @@ Index CountOrShare::of(Index n, std::string_view name) const {
   }
   if (count > n)
     throw InputError(assignment(name, std::to_string(count)) + " is outside [1, " +
-                     std::to_string(n) + "]; there are " + std::to_string(n) + " assets");
+                     std::to_string(n) + "]; there " + (n == 1 ? "is " : "are ") +
+                     std::to_string(n) + (n == 1 ? " asset" : " assets"));
   return count;
 }
 
 Value parse(const Setting& setting, std::string_view text) {
   switch (setting.kind) {
     case Kind::flag: return parse_flag(setting, text);
-    case Kind::integer: return parse_integer(setting, text, "not a whole number");
+    case Kind::integer:
+      return parse_integer(setting, text, "not a whole number", setting.bounds.words());
     case Kind::real: return parse_real(setting, text);
     case Kind::choice: return parse_choice(setting, text);
     case Kind::text: return parse_text(setting, text);
@@ -191,7 +243,7 @@ std::string write(const Setting& setting, const Value& value) {
     case Kind::list: {
       std::string joined;
       for (const std::string& item : std::get<std::vector<std::string>>(value))
-        joined.append(joined.empty() ? "" : ",").append(item);
+        joined.append(joined.empty() ? "" : ",").append(list_item(item));
       return joined;
     }
     case Kind::count_or_share: {

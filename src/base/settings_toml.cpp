@@ -3,9 +3,11 @@
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <array>
+#include <cerrno>
+#include <cmath>
 #include <fstream>
 #include <optional>
+#include <system_error>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
@@ -19,7 +21,10 @@ constexpr std::size_t kLargestFile = 1 << 20;
 
 // TOML text of any value, for messages.
 std::string shown(const toml::node& node) {
-  if (const auto real = node.value_exact<double>()) return shortest(*real);
+  if (const auto real = node.value_exact<double>()) {
+    const std::string text = shortest(*real);
+    return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+  }
   std::ostringstream out;
   node.visit([&](const auto& value) { out << value; });
   return printable(out.str());
@@ -37,6 +42,18 @@ std::string_view expected(Kind kind) {
     case Kind::count_or_all: return "a whole number, or \"all\"";
   }
   return "another type";
+}
+
+// "must be a whole number": what is wrong with a value of another type, and what to write.
+std::string type_fault(const Setting& setting, const toml::node& node) {
+  std::string fault =
+      fmt::format("{} = {} must be {}", setting.name, shown(node), expected(setting.kind));
+  const bool counts = setting.kind == Kind::integer || setting.kind == Kind::count_or_share ||
+                      setting.kind == Kind::count_or_all;
+  const auto real = node.value_exact<double>();
+  if (counts && real && *real == std::floor(*real) && std::abs(*real) < 1e15)
+    fault += fmt::format("; write {:.0f}", *real);
+  return fault;
 }
 
 std::optional<std::vector<std::string>> texts_of(const toml::array& array) {
@@ -89,7 +106,10 @@ std::optional<Value> value_of(const Setting& setting, const toml::node& node) {
 }
 
 // The row that a key of the file means.
-const Setting& setting_for(std::string_view key, const Values& values) {
+const Setting& setting_for(std::string_view key, const toml::node& node, const Values& values) {
+  if (node.is_table() || node.is_array_of_tables())
+    throw InputError(printable(key) +
+                     " is a table; put the keys at the top level, without a [header]");
   std::vector<std::string_view> known;
   for (const Setting& setting : table()) {
     if (!values.takes(setting.name) || !setting.in_file) continue;
@@ -166,11 +186,9 @@ void Values::read_toml(std::string_view text, std::string_view file_name) {
   for (const Line& line : lines) {
     const std::string place = fmt::format("{}:{}", file_name, line.number);
     try {
-      const Setting& setting = setting_for(line.key, *this);
+      const Setting& setting = setting_for(line.key, *line.node, *this);
       auto value = value_of(setting, *line.node);
-      if (!value)
-        throw InputError(fmt::format("{} = {} must be {}", setting.name, shown(*line.node),
-                                     expected(setting.kind)));
+      if (!value) throw InputError(type_fault(setting, *line.node));
       entries[static_cast<std::size_t>(&setting - table().data())] = {*std::move(value),
                                                                       Origin::file, place};
     } catch (const InputError& error) {
@@ -185,8 +203,12 @@ void Values::read_toml_file(const std::filesystem::path& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored))
     throw InputError(file_name + ": is a folder, not a configuration file");
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in) throw InputError(file_name + ": cannot open the configuration file");
+  if (!in)
+    throw InputError(file_name + ": cannot open the configuration file: " +
+                     std::generic_category().message(errno != 0 ? errno : EIO) +
+                     "; check the path and its permissions");
   std::string text(kLargestFile + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) throw InputError(file_name + ": cannot read the configuration file");

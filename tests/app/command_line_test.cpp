@@ -66,7 +66,10 @@ TEST(Program, SuggestsWhatMayHaveBeenMeant) {
 TEST(Program, RefusesMissingRepeatedAndEmptyValues) {
   expect_usage_error({"solve", "--prices"}, "--prices needs a value: FILE");
   expect_usage_error({"solve", "--demo", "-k", "3", "-k", "5"}, "--k is given more than once");
-  expect_usage_error({"solve", "--prices", ""}, "prices is empty");
+  expect_usage_error({"solve", "--prices", ""},
+                     "prices = '' is empty; give a FILE, or leave it out");
+  expect_usage_error({"solve", "--demo", "--config", ""},
+                     "config = '' is empty; give a FILE, or leave it out");
   expect_usage_error({"solve", "--demo", "--json=banana"},
                      "json = banana is neither true nor false");
 }
@@ -76,8 +79,8 @@ TEST(Program, RefusesValuesOutsideTheirBounds) {
                          const std::string& message) {
     expect_usage_error({"solve", "--demo", flag, value}, message);
   };
-  refuse("-k", "0", "k = 0 is outside [1, inf)");
-  refuse("-k", "-1", "k = -1 is outside [1, inf)");
+  refuse("-k", "0", "k = 0 is outside [1, n]");
+  refuse("-k", "-1", "k = -1 is outside [1, n]");
   refuse("-k", "13", "k = 13 is outside [1, 12]; there are 12 assets");
   refuse("-k", "0%", "k = 0% is outside (0%, 100%]");
   refuse("-k", "101%", "k = 101% is outside (0%, 100%]");
@@ -91,8 +94,9 @@ TEST(Program, RefusesValuesOutsideTheirBounds) {
   refuse("--target-volatility", "-1", "target-volatility = -1 is outside (0, inf)");
   refuse("--periods-per-year", "0", "periods-per-year = 0 is outside (0, inf)");
   refuse("--threads", "-1", "threads = -1 is outside [0, 1024]");
-  refuse("--optimizer", "swop",
-         "optimizer = swop is not one of oscar, symmetric, greedy, swap, equal; did you mean swap?");
+  refuse(
+      "--optimizer", "swop",
+      "optimizer = swop is not one of oscar, symmetric, greedy, swap, equal; did you mean swap?");
   refuse("--form", "low-rank=",
          "form = low-rank= is not one of auto, dense, low-rank; did you "
          "mean low-rank?");
@@ -198,7 +202,14 @@ TEST(Config, NamesFileLineAndKeyOfAMistake) {
           "--prices FILE, --returns FILE, --moments FILE, --mean FILE with --cov FILE, "
           "or --demo");
   expect_usage_error({"solve", "--config", folder.path("none.toml")},
-                     folder.path("none.toml") + ": cannot open the configuration file");
+                     folder.path("none.toml") +
+                         ": cannot open the configuration file: No such file or directory; check "
+                         "the path and its permissions");
+  const std::string table = folder.file("table.toml", "[solve]\nk = 3\n");
+  expect_usage_error({"solve", "--config", table},
+                     table +
+                         ":1: solve is a table; put the keys at the top level, without a "
+                         "[header]");
 }
 
 TEST(OptionsPage, IsWhatTheProgramPrints) {

@@ -91,8 +91,9 @@ TEST(SettingsParse, RefusesNumbersOutOfBoundsAndOtherText) {
 TEST(SettingsParse, KReadsCountsAndShares) {
   EXPECT_EQ(std::get<CountOrShare>(parse(find("k"), "5")), (CountOrShare{.count = 5}));
   EXPECT_EQ(std::get<CountOrShare>(parse(find("k"), "12.5%")), (CountOrShare{.percent = 12.5}));
-  EXPECT_EQ(parse_error("k", "0"), "k = 0 is outside [1, inf)");
-  EXPECT_EQ(parse_error("k", "-3"), "k = -3 is outside [1, inf)");
+  EXPECT_EQ(parse_error("k", "0"), "k = 0 is outside [1, n]");
+  EXPECT_EQ(parse_error("k", "-3"), "k = -3 is outside [1, n]");
+  EXPECT_EQ(parse_error("k", "99999999999999999999"), "k = 99999999999999999999 is outside [1, n]");
   for (std::string_view text : {"0%", "-5%", "100.1%", "nan%", "inf%"})
     EXPECT_EQ(parse_error("k", text), "k = " + std::string(text) + " is outside (0%, 100%]");
   for (std::string_view text : {"0.1", "5.0", "ten", "%", "1e1", "5 %%", ""})
@@ -116,6 +117,8 @@ TEST(CountOrShare, RoundsASharesHalfAwayFromZeroAndToAtLeastOne) {
   EXPECT_EQ((CountOrShare{.count = 7}.of(7, "k")), 7);
   EXPECT_EQ(error_of([] { (void)CountOrShare{.count = 8}.of(7, "k"); }),
             "k = 8 is outside [1, 7]; there are 7 assets");
+  EXPECT_EQ(error_of([] { (void)CountOrShare{.count = 2}.of(1, "k"); }),
+            "k = 2 is outside [1, 1]; there is 1 asset");
 }
 
 TEST(SettingsParse, LookbackReadsCountsAndAll) {
@@ -137,7 +140,31 @@ TEST(SettingsParse, ListsAreSplitAtCommas) {
             (std::vector<std::string>{"A", "B", "C D"}));
   for (std::string_view text : {"", ",", "A,", "A,,B", " "})
     EXPECT_THAT(parse_error("tickers", text), HasSubstr("of the list is empty")) << text;
-  EXPECT_EQ(parse_error("prices", ""), "prices is empty");
+}
+
+TEST(SettingsParse, ANameInQuotesMayHoldCommasAndQuotes) {
+  const auto names = [](std::string_view text) {
+    return std::get<std::vector<std::string>>(parse(find("tickers"), text));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(R"("Smith, Sons",B)"), (Names{"Smith, Sons", "B"}));
+  EXPECT_EQ(names(R"(A, "B, C" ,"D")"), (Names{"A", "B, C", "D"}));
+  EXPECT_EQ(names(R"(" A ","say ""hi"", twice")"), (Names{" A ", R"(say "hi", twice)"}));
+  EXPECT_EQ(names(R"(5" pipe,B)"), (Names{R"(5" pipe)", "B"}));  // a quote inside is a letter
+  EXPECT_EQ(parse_error("tickers", R"(A,"B,C)"),
+            "tickers: name 2 of the list starts with a quote that does not end; write \"A, B\",C");
+  EXPECT_EQ(parse_error("tickers", R"("A"B,C)"),
+            "tickers: name 1 of the list goes on after its closing quote; write \"A, B\",C, and a "
+            "quote in a name twice");
+  for (std::string_view text : {R"("")", R"(A,"")", R"("A",)"})
+    EXPECT_THAT(parse_error("tickers", text), HasSubstr("of the list is empty")) << text;
+  const Names odd = {"A,B", R"("q")", R"(in"side)", " padded ", ",", "\"", "plain"};
+  EXPECT_EQ(names(write(find("tickers"), odd)), odd);
+}
+
+TEST(SettingsParse, AnEmptyTextSaysWhatToGive) {
+  EXPECT_EQ(parse_error("prices", ""), "prices = '' is empty; give a FILE, or leave it out");
+  EXPECT_EQ(parse_error("from", ""), "from = '' is empty; give a DATE, or leave it out");
 }
 
 TEST(SettingsValues, FlagsWinOverTheFileWhichWinsOverDefaults) {
@@ -187,7 +214,10 @@ TEST(SettingsFile, NamesFileLineKeyAndTheNearestKnownKey) {
             "my.toml:1: target_volatility is not a setting of this command; did you mean "
             "target-volatility?");
   EXPECT_EQ(file_error("zebra = 1\n"), "my.toml:1: zebra is not a setting of this command");
-  EXPECT_EQ(file_error("[solve]\nk = 3\n"), "my.toml:1: solve is not a setting of this command");
+  EXPECT_EQ(file_error("[solve]\nk = 3\n"),
+            "my.toml:1: solve is a table; put the keys at the top level, without a [header]");
+  EXPECT_EQ(file_error("k = 3\n[[solve]]\nk = 3\n"),
+            "my.toml:2: solve is a table; put the keys at the top level, without a [header]");
   EXPECT_EQ(file_error("config = \"other.toml\"\n"),
             "my.toml:1: config can only be given as a flag");
 }
@@ -201,14 +231,21 @@ TEST(SettingsFile, NamesWrongTypesAndBounds) {
   EXPECT_EQ(file_error("shrinkage = \"0.1\"\n"), "my.toml:1: shrinkage = '0.1' must be a number");
   EXPECT_EQ(file_error("shrinkage = nan\n"), "my.toml:1: shrinkage = nan is outside [0, 1]");
   EXPECT_EQ(file_error("json = 1\n"), "my.toml:1: json = 1 must be true or false");
+  EXPECT_EQ(file_error("json = 1.0\n"), "my.toml:1: json = 1.0 must be true or false");
   EXPECT_EQ(file_error("threads = 2.5\n"), "my.toml:1: threads = 2.5 must be a whole number");
+  EXPECT_EQ(file_error("threads = 2.0\n"),
+            "my.toml:1: threads = 2.0 must be a whole number; write 2");
+  EXPECT_EQ(file_error("lookback = 50.0\n"),
+            "my.toml:1: lookback = 50.0 must be a whole number, or \"all\"; write 50");
+  EXPECT_EQ(file_error("lookback = 1e300\n"),
+            "my.toml:1: lookback = 1e+300 must be a whole number, or \"all\"");
   EXPECT_EQ(file_error("prices = 5\n"), "my.toml:1: prices = 5 must be a text in quotes");
   EXPECT_THAT(file_error("k = 0.1\n"), HasSubstr("my.toml:1: k = 0.1 must be a whole number, or"));
-  EXPECT_EQ(file_error("k = 0\n"), "my.toml:1: k = 0 is outside [1, inf)");
+  EXPECT_EQ(file_error("k = 0\n"), "my.toml:1: k = 0 is outside [1, n]");
   EXPECT_THAT(file_error("tickers = []\n"), HasSubstr("must be a list of texts"));
   EXPECT_THAT(file_error("tickers = [\"A\", 1]\n"), HasSubstr("must be a list of texts"));
   EXPECT_THAT(file_error("optimizer = \"swop\"\n"), HasSubstr("did you mean swap?"));
-  EXPECT_THAT(file_error("k = { a = 1 }\n"), HasSubstr("my.toml:1: k = "));
+  EXPECT_THAT(file_error("k = { a = 1 }\n"), HasSubstr("my.toml:1: k is a table"));
 }
 
 TEST(SettingsFile, NamesThePlaceOfBrokenToml) {
@@ -226,7 +263,9 @@ TEST(SettingsFile, AMistakeLeavesTheValuesAsTheyWere) {
 
 TEST(SettingsFile, ThatCannotBeReadIsNamed) {
   EXPECT_EQ(error_of([] { Values(solve).read_toml_file("/no/such/file.toml"); }),
-            "/no/such/file.toml: cannot open the configuration file");
+            "/no/such/file.toml: cannot open the configuration file: No such file or directory; "
+            "check the "
+            "path and its permissions");
   EXPECT_EQ(error_of([] { Values(solve).read_toml_file("/"); }),
             "/: is a folder, not a configuration file");
 }
