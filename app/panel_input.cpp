@@ -88,7 +88,11 @@ PanelInput read_panel_input(const Values& values, const Log& log) {
   raw.panel = {};
   refuse_empty(input);
   input.warnings = market::summary(input.cleaning, input.settings);
-  input.returns = market::simple_returns(input.cleaning.panel, input.settings.kind);
+  try {
+    input.returns = market::simple_returns(input.cleaning.panel, input.settings.kind);
+  } catch (const InputError& error) {  // knows the cell, and not the file
+    throw InputError(fmt::format("{}: {}", printable(input.file, 400), error.what()));
+  }
   return input;
 }
 

@@ -20,6 +20,9 @@ using settings::Origin;
 using settings::Values;
 
 constexpr double kWindowShrinkage = 0.10;
+// Beyond these the sum of squared returns over- or underflows.
+constexpr double kLargestReturn = 1e140;
+constexpr double kSmallestReturn = 1e-140;
 constexpr std::string_view kSources =
     "--prices FILE, --returns FILE, --moments FILE, --mean FILE with --cov FILE, or --demo";
 
@@ -168,15 +171,23 @@ void leave_out_absent(SolveInput& input, Index rows) {
       fmt::format("without returns throughout the window: {}; left out", some_of(absent)));
 }
 
+// "FILE: "
+std::string in_file(const SolveInput& input) {
+  return input.file.empty() ? std::string() : printable(input.file, 400) + ": ";
+}
+
 // Assets without variance: nothing to measure if they are all like that, else a warning.
 void report_constant(const std::vector<std::string>& constant, SolveInput& input) {
   if (constant.empty()) return;
   if (static_cast<Index>(constant.size()) == input.n())
     throw InputError(
-        input.window ? fmt::format("no asset moves between {} and {}: there is no risk to measure; "
-                                   "choose other dates, assets or --lookback",
-                                   input.window->from, input.window->to)
-                     : "every variance is zero: there is no risk to measure");
+        in_file(input) +
+        (input.window
+             ? fmt::format("no asset moves between {} and {}: there is no risk to measure; "
+                           "choose other dates, assets or --lookback",
+                           input.window->from, input.window->to)
+             : "every variance is zero: there is no risk to measure; give the variances, "
+               "or other assets by --tickers"));
   const std::string_view remedy =
       input.shrinkage > 0.0
           ? "shrinkage lends it a share of the average variance"
@@ -186,11 +197,50 @@ void report_constant(const std::vector<std::string>& constant, SolveInput& input
                                        some_of(constant), remedy));
 }
 
+// Returns whose squares leave the range of numbers: the largest is a wrong price, most likely.
+void refuse_absurd_returns(const SolveInput& input) {
+  const ConstMat window = input.returns.matrix().middle_rows(
+      input.returns.rows() - input.window->rows, input.window->rows);
+  const auto largest =
+      std::max_element(window.data, window.data + window.rows * window.cols,
+                       [](double a, double b) { return std::abs(a) < std::abs(b); });
+  const Index at = largest - window.data;
+  const auto row = static_cast<std::size_t>(input.returns.rows() - window.rows + at / window.cols);
+  const std::string which = fmt::format(
+      "{} on {}", printable(input.tickers[static_cast<std::size_t>(at % window.cols)], 24),
+      input.returns.dates[row]);
+  if (std::abs(*largest) > kLargestReturn)
+    throw InputError(fmt::format(
+        "{}the return {:.3g} of {} cannot be true, and its square overflows; correct the file, or "
+        "leave the asset or the date out",
+        in_file(input), *largest, which));
+  if (std::abs(*largest) < kSmallestReturn)
+    throw InputError(fmt::format(
+        "{}no return is larger than the {:.3g} of {}: their squares vanish; give them in larger "
+        "units",
+        in_file(input), *largest, which));
+}
+
 void check_risk(const SolveInput& input) {
-  if (input.risk->status(0) != Status::ok)
-    throw Failure(
-        "the covariance cannot be used: it overflows, or is not positive definite even "
-        "with jitter on its diagonal; try --shrinkage 0.1");
+  if (input.risk->status(0) == Status::ok) return;
+  if (input.window) refuse_absurd_returns(input);
+  throw Failure(fmt::format(
+      "{}the covariance cannot be used: it overflows, or is not positive definite even with "
+      "jitter on its diagonal; {}",
+      in_file(input),
+      input.shrinkage < kWindowShrinkage ? "try --shrinkage 0.1, or rescale the input"
+                                         : "rescale the input"));
+}
+
+// The risk of given moments; what is wrong with the covariance is said with its file.
+std::unique_ptr<risk::Risk> given_risk(const SolveInput& input, ConstMat Sigma,
+                                       const risk::RiskSettings& settings) {
+  settings.validate();
+  try {
+    return risk::from_covariance(Sigma, settings);
+  } catch (const InputError& error) {
+    throw InputError(in_file(input) + error.what());
+  }
 }
 
 SolveInput from_panel(const Values& values, Source source, const Threads& threads, const Log& log) {
@@ -199,6 +249,7 @@ SolveInput from_panel(const Values& values, Source source, const Threads& thread
     input.returns = demo_panel(values);
   } else {
     PanelInput panel = read_panel_input(values, log);
+    input.file = std::move(panel.file);
     input.returns = std::move(panel.returns);
     input.warnings = std::move(panel.warnings);
   }
@@ -251,6 +302,7 @@ SolveInput from_moments(const Values& values, Source source, const Log& log) {
   if (values.has("tickers")) moments = chosen(moments, values.list("tickers"));
 
   SolveInput input;
+  input.file = values.text(source == Source::moments ? "moments" : "cov");
   input.tickers = moments.tickers;
   input.mu = moments.mean;
   input.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : 0.0;
@@ -260,7 +312,7 @@ SolveInput from_moments(const Values& values, Source source, const Log& log) {
       constant.push_back(moments.tickers[static_cast<std::size_t>(i)]);
   report_constant(constant, input);
   input.risk =
-      risk::from_covariance(moments.covariance_matrix(), risk_settings(values, input.shrinkage));
+      given_risk(input, moments.covariance_matrix(), risk_settings(values, input.shrinkage));
   check_risk(input);
   return input;
 }

@@ -21,6 +21,7 @@ struct Window {
 };
 
 struct SolveInput {
+  std::string file;  // for messages; of the covariance where there are two; empty for the example
   std::vector<std::string> tickers;
   std::vector<double> mu;        // (n)
   market::Panel returns;         // empty for moments; a low-rank risk refers to it

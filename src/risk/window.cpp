@@ -28,7 +28,9 @@ double window_moments(ConstMat window, Vec mean, Vec variance) {
   double trace = 0.0;
   for (std::size_t j = 0; j < n; ++j) {
     const double level = rounding * mean[j];
-    if (variance[j] <= level * level * static_cast<double>(T)) variance[j] = 0.0;
+    const double floor = level * level * static_cast<double>(T);
+    // Where both overflow there is no telling: infinity makes the sample invalid.
+    if (std::isfinite(variance[j]) && variance[j] <= floor) variance[j] = 0.0;
     variance[j] /= static_cast<double>(T - 1);
     trace += variance[j];
   }

@@ -70,7 +70,7 @@ TEST_F(BadInput, WindowsThatAreTooShort) {
                            "at least 2"));
   expect_refused({"--prices", file, "--lookback", "1"}, HasSubstr("lookback = 1 is outside"));
   expect_refused({"--prices", file, "--lookback", "2", "--to", "2024-01-01"},
-                 HasSubstr("at least 2 rows of prices"));
+                 HasSubstr(file + ": returns need at least 2 rows of prices and the panel has 1"));
 }
 
 TEST_F(BadInput, UnknownTickersAndDates) {
@@ -96,7 +96,12 @@ TEST_F(BadMoments, CovarianceThatIsNotSymmetric) {
 }
 
 TEST_F(BadMoments, CovarianceThatIsNotPositiveSemidefinite) {
-  expect_moments_refused(kMean, ",A,B\nA,1,2\nB,2,1\n", HasSubstr("positive semidefinite"));
+  expect_moments_refused(
+      kMean, ",A,B\nA,1,2\nB,2,1\n",
+      HasSubstr(folder_.path("cov.csv") + ": the covariance is not positive semidefinite"));
+  const std::string orlib =
+      folder_.file("m.txt", "3\n1 1\n1 1\n1 1\n1 1 1\n1 2 0.9\n1 3 0.9\n2 2 1\n2 3 -0.9\n3 3 1\n");
+  expect_refused({"--moments", orlib}, HasSubstr(orlib + ": the covariance is not positive semi"));
   expect_moments_refused(kMean, ",A,B\nA,-1,0\nB,0,1\n", HasSubstr("negative"));
 }
 
@@ -108,7 +113,10 @@ TEST_F(BadMoments, MeanThatIsNotANumber) {
 }
 
 TEST_F(BadMoments, NoRiskAtAll) {
-  expect_moments_refused(kMean, ",A,B\nA,0,0\nB,0,0\n", HasSubstr("every variance is zero"));
+  expect_moments_refused(
+      kMean, ",A,B\nA,0,0\nB,0,0\n",
+      HasSubstr(folder_.path("cov.csv") + ": every variance is zero: there is no risk to "
+                                          "measure; give the variances"));
 }
 
 TEST_F(BadMoments, UnknownOrRepeatedTickers) {
@@ -192,8 +200,33 @@ TEST_F(OddInput, NumbersOutOfRangeAreAFailureAndNotAnAnswer) {
     const Finished run = run_program({"solve", "--json", "--mean", mean, "--cov", cov, "-k", "2"});
     EXPECT_EQ(run.exit_code, 1);
     EXPECT_EQ(run.out, "");
-    EXPECT_THAT(run.err, StartsWith("sharpen: error: the "));
+    EXPECT_THAT(run.err, StartsWith("sharpen: error: "));
+    EXPECT_THAT(run.err, HasSubstr("rescale the input"));
   }
+}
+
+TEST_F(OddInput, AnAbsurdReturnIsNamed) {
+  const std::string file = folder_.file(
+      "p.csv",
+      "date,A,B\n2024-01-01,1,1\n2024-01-02,2,1\n2024-01-03,1,1e300\n2024-01-04,1,1e-300\n");
+  for (const char* form : {"dense", "low-rank"}) {
+    const Finished run =
+        run_program({"solve", "--prices", file, "--lookback", "all", "--form", form});
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_EQ(run.out, "");
+    EXPECT_EQ(run.err, "sharpen: error: " + file +
+                           ": the return 1e+300 of B on 2024-01-03 cannot be true, and its square "
+                           "overflows; correct the file, or leave the asset or the date out\n");
+  }
+}
+
+TEST_F(OddInput, ReturnsWhoseSquaresVanishAreRefused) {
+  const std::string file = folder_.file(
+      "r.csv", "date,A,B\n2024-01-01,1e-170,0\n2024-01-02,-3e-170,1e-170\n2024-01-03,0,0\n");
+  const Finished run = run_program({"solve", "--returns", file, "--lookback", "all"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr(file + ": no return is larger than the -3e-170 of A on "
+                                        "2024-01-02: their squares vanish"));
 }
 
 TEST_F(OddInput, OneNameWithANegativeSignalIsCash) {
