@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "demo_panel.hpp"
@@ -51,12 +52,71 @@ select::SelectSettings select_settings(const Values& values, Index n) {
   return settings;
 }
 
+Exposure exposure_of(const SolveInput& input, const std::vector<double>& weights) {
+  Exposure out;
+  double largest = 0.0;
+  for (const double w : weights) largest = std::max(largest, std::abs(w));
+  if (largest == 0.0) return out;
+  // Squares of very large or small weights would leave the range of numbers.
+  std::vector<double> w(weights), Sigma_w(weights.size());
+  for (double& value : w) value /= largest;
+  std::vector<double> scratch(static_cast<std::size_t>(input.risk->scratch_size()));
+  input.risk->apply(0, w, Sigma_w, scratch);
+  double variance = 0.0;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    out.gross += std::abs(weights[i]);
+    out.net += weights[i];
+    out.expected_return += input.mu[i] * weights[i];
+    variance += w[i] * Sigma_w[i];
+  }
+  out.volatility = largest * std::sqrt(variance);
+  return out;
+}
+
 void warn_of_jitter(Solution& solution) {
   if (!solution.portfolio.outcome.jittered()) return;
   solution.warnings.push_back(fmt::format(
       "the covariance is nearly singular: {:.3g} was added to its diagonal; more --shrinkage, a "
       "longer window or fewer assets would avoid it",
       solution.portfolio.outcome.jitter));
+}
+
+// Scores rank names one by one: the best of them together may have nothing to offer.
+void warn_of_empty_choice(Solution& solution) {
+  using enum select::Optimizer;
+  const select::Optimizer optimizer = solution.settings.optimizer;
+  const bool by_score = optimizer == oscar || optimizer == symmetric;
+  if (by_score && solution.portfolio.outcome.status == Status::no_signal &&
+      solution.full_sharpe > 0.0)
+    solution.warnings.push_back(
+        fmt::format("the names chosen by {} have no portfolio with a positive Sharpe ratio; swap "
+                    "looks further",
+                    select::name(optimizer)));
+}
+
+// With budget sizing the weights add up to t/(t + c), and grow like 1/c where t is small.
+void warn_of_budget(Solution& solution) {
+  const Exposure& exposure = solution.exposure;
+  const bool budget = solution.settings.sizing.kind == layer::Sizing::budget;
+  if (!budget || exposure.gross == 0.0 || exposure.net >= 0.5) return;
+  const bool face = solution.portfolio.outcome.status == Status::neutral_face;
+  solution.warnings.push_back(fmt::format(
+      "budget sizing divides by t + offset, and the net position t is {}: the gross exposure is "
+      "{:.4g} and the weights add up to {:.4g}, not 1; use --sizing gross or volatility",
+      face ? "zero" : "below the offset", exposure.gross, face ? 0.0 : exposure.net));
+}
+
+// A flag that changes nothing is worth a word; a configuration file may hold it for other runs.
+void warn_of_idle_flags(const Values& values, Solution& solution) {
+  const auto warn = [&](std::string_view flag, bool used, std::string_view goes_with) {
+    if (values.origin(flag) == settings::Origin::flag && !used)
+      solution.warnings.push_back(
+          fmt::format("--{} has no effect here; it goes with {}", flag, goes_with));
+  };
+  const std::string& sizing = values.text("sizing");
+  warn("target-volatility", sizing == "volatility", "--sizing volatility");
+  warn("offset", sizing == "budget", "--sizing budget");
+  warn("seed", values.flag("demo"), "--demo");
 }
 
 Solution solution_of(const Values& values) {
@@ -76,11 +136,15 @@ Solution solution_of(const Values& values) {
     throw Failure(
         "the signal, the covariance or the sizing is out of the range of numbers; rescale the "
         "input");
+  solution.exposure = exposure_of(input, solution.portfolio.weights);
   solution.full_sharpe = select::full_sharpe(*input.risk, 0, input.mu, solution.settings.net);
   if (values.flag("explain"))
     solution.explanation =
         select::explain(solution.settings, *input.risk, 0, input.mu, solution.portfolio);
   warn_of_jitter(solution);
+  warn_of_empty_choice(solution);
+  warn_of_budget(solution);
+  warn_of_idle_flags(values, solution);
   log.info(solution.status_text());
   return solution;
 }

@@ -17,17 +17,27 @@ namespace sharpen::app {
 // Reads, solves and prints, as the settings say.
 void solve(settings::Values values);
 
+// What the weights w add up to.
+struct Exposure {
+  double gross = 0.0;            // sum |w_i|
+  double net = 0.0;              // sum w_i
+  double volatility = 0.0;       // sqrt(w^T Sigma w), per period
+  double expected_return = 0.0;  // mu^T w, per period
+};
+
 // The answer, ready to be shown.
 struct Solution {
   SolveInput input;
   select::SelectSettings settings;
   double periods_per_year = 252;
   select::Portfolio portfolio;
+  Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
   std::optional<select::Explanation> explanation;
   std::vector<std::string> warnings;
 
-  double annualized(double sharpe) const { return sharpe * std::sqrt(periods_per_year); }
+  // A Sharpe ratio or a volatility per year.
+  double annualized(double value) const { return value * std::sqrt(periods_per_year); }
   // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
   double share_of_full() const;
   // The status in words.

@@ -47,6 +47,11 @@ std::string solution_json(const Solution& solution) {
   out["full_sharpe"] = solution.full_sharpe;
   out["full_sharpe_annualized"] = solution.annualized(solution.full_sharpe);
   out["share_of_full"] = solution.share_of_full();
+  out["gross_exposure"] = solution.exposure.gross;
+  out["net_exposure"] = solution.exposure.net;
+  out["expected_return"] = solution.exposure.expected_return;
+  out["volatility"] = solution.exposure.volatility;
+  out["volatility_annualized"] = solution.annualized(solution.exposure.volatility);
   out["cardinality"] = held.size();
   out["k"] = solution.settings.k;
   out["n"] = solution.input.n();

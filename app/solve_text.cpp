@@ -20,7 +20,25 @@ std::string number(double value) {
   return fixed ? fmt::format("{:.4f}", value) : fmt::format("{:.3e}", value);
 }
 
-std::string percent(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
+// One decimal, or an exponent where it would hide the number.
+std::string percent(double share) {
+  const double size = std::abs(100.0 * share);
+  const bool fixed = size == 0.0 || (size >= 0.05 && size < 1e6) || std::isnan(size);
+  return fixed ? fmt::format("{:.1f} %", 100.0 * share) : fmt::format("{:.1e} %", 100.0 * share);
+}
+
+std::string exposure_line(const Solution& solution) {
+  const Exposure& exposure = solution.exposure;
+  // Weights that cancel leave a sum of rounding errors.
+  const double net = std::abs(exposure.net) < 1e-12 * exposure.gross ? 0.0 : exposure.net;
+  return fmt::format("exposure   gross {}, net {}, volatility {} a year\n", number(exposure.gross),
+                     number(net), percent(solution.annualized(exposure.volatility)));
+}
+
+// "252 periods a year"
+std::string periods(double per_year) {
+  return fmt::format("{} period{} a year", shortest(per_year), per_year == 1.0 ? "" : "s");
+}
 
 std::string asset_name(const Solution& solution, Index asset) {
   return printable(solution.input.tickers[static_cast<std::size_t>(asset)], kWidestName);
@@ -74,11 +92,14 @@ std::string solution_text(const Solution& solution) {
   };
   std::string out = title(solution) + "\n";
   if (!solution.held().empty()) out += holdings_table(solution) + "\n";
-  out += fmt::format("Sharpe     {} ({} periods a year)\n", sharpe(portfolio.sharpe),
-                     shortest(solution.periods_per_year));
+  // What the numbers say of themselves is not what the future will pay.
+  out += fmt::format(
+      "Sharpe     {} ({}), {}\n", sharpe(portfolio.sharpe), periods(solution.periods_per_year),
+      solution.input.window ? "of the window itself" : "of the given moments");
   out += fmt::format("full       {}", sharpe(solution.full_sharpe));
   const double share = solution.share_of_full();
   out += std::isnan(share) ? "\n" : fmt::format("; {} of it is kept\n", percent(share));
+  out += exposure_line(solution);
   if (solution.explanation) out += left_out_line(solution);
   out += fmt::format("status     {}: {}\n", name(portfolio.outcome.status), solution.status_text());
   for (const std::string& warning : solution.warnings)
