@@ -318,8 +318,7 @@ std::vector<Setting> rows() {
       // How the answer is given, and how the program runs.
       {.name = "out",
        .kind = Kind::text,
-       .text = "file or folder to write: doctor, the cleaned panel; simulate, the prices; backtest, a "
-               "folder",
+       .text = "what to write: doctor, the cleaned panel; simulate, the prices; backtest, a folder",
        .placeholder = "PATH",
        .commands = doctor | simulate | backtest},
       {.name = "force",
