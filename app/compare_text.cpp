@@ -98,7 +98,8 @@ std::string comparison_text(const Comparison& comparison) {
     out += fmt::format(
         "(Ledoit-Wolf test: {} replications, blocks of {}; the two correlate at {:.2f}.)\n",
         comparison.bootstrap.replications, test.block, test.correlation);
-  for (const std::string& warning : comparison.warnings) out += fmt::format("warning    {}\n", warning);
+  for (const std::string& warning : comparison.warnings)
+    out += fmt::format("warning    {}\n", warning);
   return out;
 }
 
