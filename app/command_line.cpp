@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "help.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -15,36 +16,24 @@ namespace {
 
 using settings::Setting;
 
-std::string help_text(const Setting& setting, settings::Command command) {
-  const std::string_view preset = setting.preset_for(command);
-  std::string text(setting.text);
-  for (std::size_t i = 0; i < setting.choices.size(); ++i)
-    text.append(i == 0 ? ": " : ", ").append(setting.choices[i]);
-  const bool worth_saying = setting.kind != settings::Kind::flag && !preset.empty();
-  if (worth_saying) text.append(" [").append(preset).append("]");
-  if (!setting.preset_words.empty()) text.append(" [").append(setting.preset_words).append("]");
-  return text;
-}
-
-void add_flag(CLI::App& command, const Setting& setting, settings::Command which, bool positional) {
+void add_flag(CLI::App& command, const Setting& setting, bool positional) {
   std::string names = "--" + std::string(setting.name);
   if (setting.short_flag != '\0') names = fmt::format("-{},{}", setting.short_flag, names);
   if (positional) names.append(",").append(setting.name);
   if (setting.kind == settings::Kind::flag) {
-    command.add_flag(names)->description(help_text(setting, which));
+    command.add_flag(names);
   } else {
-    command.add_option(names)
-        ->type_name(std::string(setting.placeholder))
-        ->description(help_text(setting, which));
+    command.add_option(names)->type_name(std::string(setting.placeholder));
   }
 }
 
 void add_command(CLI::App& program, const settings::CommandInfo& info) {
-  CLI::App* command = program.add_subcommand(std::string(info.name), std::string(info.text));
+  CLI::App* command = program.add_subcommand(std::string(info.name));
   command->allow_extras();
+  command->add_flag("--version");
   for (const Setting& setting : settings::table())
     if ((setting.commands & info.command) != 0)
-      add_flag(*command, setting, info.command,
+      add_flag(*command, setting,
                std::find(info.positional.begin(), info.positional.end(), setting.name) !=
                    info.positional.end());
 }
@@ -61,6 +50,7 @@ void add_command(CLI::App& program, const settings::CommandInfo& info) {
     }
   } else if (top_level) {
     for (const settings::CommandInfo& info : settings::commands()) known.emplace_back(info.name);
+    known.emplace_back("help");
   }
   const std::string word = extra.substr(0, extra.find('='));
   const std::vector<std::string_view> views(known.begin(), known.end());
@@ -71,13 +61,15 @@ void add_command(CLI::App& program, const settings::CommandInfo& info) {
   throw InputError(fmt::format("{} {}{}", what, printable(word), guess.empty() ? see : guess));
 }
 
+const settings::CommandInfo* find_command(std::string_view name) {
+  for (const settings::CommandInfo& info : settings::commands())
+    if (info.name == name) return &info;
+  return nullptr;
+}
+
 // Flags are applied after the configuration file, so that they win.
 settings::Values resolve(const CLI::App& given) {
-  const auto known = settings::commands();
-  const auto info = std::find_if(known.begin(), known.end(), [&](const auto& command) {
-    return command.name == given.get_name();
-  });
-  settings::Values values(info->command);
+  settings::Values values(find_command(given.get_name())->command);
   const auto text = [&](const Setting& setting) {
     const CLI::Option* option = given.get_option("--" + std::string(setting.name));
     return option->count() == 0 ? std::nullopt : std::optional(option->results().back());
@@ -106,29 +98,68 @@ std::string in_our_words(const std::string& message) {
   return fmt::format("{} needs a value: {}", option, message.substr(first, length));
 }
 
+// -k=4 as --k=4: CLI11 would take "=4" for the value.
+void lengthen_short_flags(std::vector<std::string>& arguments) {
+  bool in_command = false;
+  for (std::string& argument : arguments) {
+    if (argument == "--") return;
+    in_command = in_command || find_command(argument) != nullptr;
+    if (!in_command || argument.size() < 3 || argument[0] != '-' || argument[2] != '=') continue;
+    for (const Setting& setting : settings::table())
+      if (setting.short_flag == argument[1])
+        argument = fmt::format("--{}{}", setting.name, argument.substr(2));
+  }
+}
+
 // CLI11 parses from the back.
 void parse(CLI::App& program, std::vector<std::string> arguments) {
+  lengthen_short_flags(arguments);
   std::reverse(arguments.begin(), arguments.end());
   program.parse(std::move(arguments));
+}
+
+// Whether a flag of CLI11 is given, and not as --flag=false.
+bool is_on(const CLI::App& place, const std::string& flag) {
+  const CLI::Option* option = place.get_option(flag);
+  return option->count() > 0 && option->results().back() == "true";
+}
+
+// sharpen help [COMMAND]
+std::string requested_help(const CLI::App& program, const std::vector<std::string>& arguments) {
+  const auto is_help = [](const std::string& word) {
+    return word == "help" || word == "--help" || word == "-h";
+  };
+  const bool whole = arguments.size() < 2 || is_help(arguments[1]);
+  const settings::CommandInfo* info = whole ? nullptr : find_command(arguments[1]);
+  const std::size_t known = arguments.size() < 2 ? 1 : whole || info != nullptr ? 2 : 1;
+  if (arguments.size() == known) return whole ? program_help() : command_help(*info);
+  if (known == 1 && !arguments[1].starts_with('-')) refuse_extra(arguments[1], program, true);
+  throw InputError(
+      fmt::format("unexpected argument {}; write sharpen help, or sharpen help COMMAND",
+                  printable(arguments[known])));
 }
 
 }  // namespace
 
 Request read_command_line(const std::vector<std::string>& arguments) {
-  CLI::App program("Sparse maximum-Sharpe portfolios", "sharpen");
-  program.get_formatter()->column_width(34);
+  CLI::App program("", "sharpen");
   program.allow_extras();
   program.require_subcommand(0, 1);
   bool version = false, json = false, options_page = false;
-  program.add_flag("--version", version, "print version, compiler and BLAS");
-  program.add_flag("--json", json, "with --version: in JSON");
-  program.add_flag("--print-options-md", options_page)->group("");
+  program.add_flag("--version", version);
+  program.add_flag("--json", json);
+  program.add_flag("--print-options-md", options_page);
   for (const settings::CommandInfo& info : settings::commands()) add_command(program, info);
 
+  if (!arguments.empty() && arguments.front() == "help")
+    return {.kind = Request::Kind::print, .text = requested_help(program, arguments)};
   try {
     parse(program, arguments);
   } catch (const CLI::CallForHelp&) {
-    return {.kind = Request::Kind::print, .text = program.help()};
+    const auto chosen = program.get_subcommands();
+    return {.kind = Request::Kind::print,
+            .text = chosen.empty() ? program_help()
+                                   : command_help(*find_command(chosen.front()->get_name()))};
   } catch (const CLI::ParseError& error) {
     throw InputError(in_our_words(error.what()));
   }
@@ -137,6 +168,8 @@ Request read_command_line(const std::vector<std::string>& arguments) {
   if (!extras.empty()) refuse_extra(extras.front(), program, true);
   if (!chosen.empty() && !chosen.front()->remaining().empty())
     refuse_extra(chosen.front()->remaining().front(), *chosen.front(), false);
+  if (!chosen.empty() && is_on(*chosen.front(), "--version"))
+    return {.kind = Request::Kind::version, .json = json || is_on(*chosen.front(), "--json")};
   if (version) return {.kind = Request::Kind::version, .json = json};
   if (options_page) return {.kind = Request::Kind::print, .text = settings::options_markdown()};
   if (chosen.empty()) throw InputError("no command given; see sharpen --help");

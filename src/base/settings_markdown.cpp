@@ -77,7 +77,9 @@ std::string options_markdown() {
       "```\n\n"
       "`--print-config` prints every setting in this form. An unknown key, a wrong type or a "
       "value\n"
-      "out of bounds is an error that names the file, the line and the key.\n";
+      "out of bounds is an error that names the file, the line and the key.\n\n"
+      "What `sharpen solve` computes, and what its optimizers, statuses and sizings mean:\n"
+      "[solve.md](solve.md).\n";
   for (const CommandInfo& info : commands()) {
     out += fmt::format("\n## sharpen {}\n\n{}\n\n", info.name, info.text);
     out += "| flag | values | default | meaning |\n|---|---|---|---|\n";

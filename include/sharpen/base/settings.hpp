@@ -40,12 +40,16 @@ enum Command : unsigned {
   every_command = ~0u,
 };
 
+// Where --help shows a setting, in this order.
+enum class Group { input, window, portfolio, market, trading, statistics, running };
+
 struct CommandInfo {
   Command command;
   std::string_view name;
   std::string_view text;
   // Settings that may also be given by position, without their flag; "" for none.
   std::array<std::string_view, 2> positional = {};
+  std::string_view example = "";  // a whole command line, for --help
 };
 
 // [low, high]; an infinite end is open, and `above` makes the lower end open too.
@@ -73,6 +77,7 @@ struct Setting {
   // Commands whose default is another one.
   unsigned other_commands = 0;
   std::string_view other_preset = "";
+  Group group = Group::portfolio;
 
   std::string_view preset_for(Command command) const {
     return (other_commands & command) != 0 ? other_preset : preset;
@@ -100,6 +105,7 @@ using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<
                            CountOrShare, CountOrAll>;
 
 std::span<const Setting> table();
+std::string_view name(Group group);  // "Input": a heading of --help
 std::span<const CommandInfo> commands();
 // The row of that name; throws std::logic_error if there is none.
 const Setting& find(std::string_view name);
