@@ -1,0 +1,404 @@
+// `sharpen backtest`: known answers, files that agree with each other, and what it refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "backtest/panels.hpp"
+#include "sharpen/backtest/run_files.hpp"
+#include "support/program.hpp"
+
+namespace sharpen {
+namespace {
+
+namespace fs = std::filesystem;
+using backtest::testing::date_of;
+using backtest::testing::random_panel;
+using nlohmann::json;
+using testing::Finished;
+using testing::Folder;
+using ::testing::HasSubstr;
+using testing::run_program;
+using testing::text_of;
+
+Finished backtest_run(std::vector<std::string> flags) {
+  flags.insert(flags.begin(), "backtest");
+  return run_program(flags);
+}
+
+json answer_of(std::vector<std::string> flags) {
+  flags.push_back("--json");
+  const Finished run = backtest_run(flags);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  return json::parse(run.out, nullptr, false);
+}
+
+void expect_refused(const std::vector<std::string>& flags, const std::string& message) {
+  const Finished run = backtest_run(flags);
+  EXPECT_EQ(run.exit_code, 2) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
+}
+
+std::string csv_of(const market::Panel& panel) { return market::panel_csv(panel); }
+
+using Row = std::vector<std::string>;
+
+// Rows after the header; none of our test tickers needs quotes.
+std::vector<Row> rows_of(const std::string& text) {
+  std::vector<Row> rows;
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    Row row;
+    std::istringstream fields(line);
+    for (std::string field; std::getline(fields, field, ',');) row.push_back(field);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+struct KnownAnswer {
+  const char* file;
+  double sharpe, wealth;
+};
+
+class EqualWeights : public ::testing::TestWithParam<KnownAnswer> {};
+
+TEST_P(EqualWeights, ReachThePublishedFigures) {
+  if (testing::data_folder().empty())
+    GTEST_SKIP() << "the test data are not here; set SHARPEN_TEST_DATA to their folder";
+  const std::string file = testing::data_folder() + "/" + GetParam().file;
+  const json answer =
+      answer_of({"--returns", file, "--gross", "--framework", "rolling", "--optimizer", "equal",
+                 "--min-history", "0", "--stats-from", "2", "--periods-per-year", "12"});
+  EXPECT_NEAR(answer["sharpe"].get<double>(), GetParam().sharpe, 5e-5);
+  EXPECT_NEAR(answer["final_wealth"].get<double>(), GetParam().wealth, 5e-3);
+  EXPECT_NEAR(answer["sharpe_annualized"].get<double>(),
+              answer["sharpe"].get<double>() * std::sqrt(12.0), 1e-15);
+  EXPECT_EQ(answer["n_periods"], 622);
+  EXPECT_EQ(answer["stats_from_date"], "1971-08-31");
+  EXPECT_EQ(answer["first_traded_date"], "1971-07-31");
+}
+
+INSTANTIATE_TEST_SUITE_P(Design, EqualWeights,
+                         ::testing::Values(KnownAnswer{"ff25_monthly_gross.csv", .2276, 355.98},
+                                           KnownAnswer{"ff49_monthly_gross.csv", .2057, 235.48},
+                                           KnownAnswer{"ff100_monthly_gross.csv", .2087, 364.87}));
+
+class BacktestCommand : public ::testing::Test {
+ protected:
+  Folder folder_;
+  market::Panel returns_ = random_panel(80, 6, 71);
+  std::string file_ = folder_.file("returns.csv", csv_of(returns_));
+};
+
+TEST_F(BacktestCommand, WritesFilesThatAgreeWithEachOtherAndWithTheAnswer) {
+  const std::string out = folder_.path("deep/run");
+  const json answer =
+      answer_of({"--returns", file_, "-k", "3", "--lookback", "20", "--cost-bps", "20",
+                 "--rebalance", "3", "--risk-free", "0.03", "--stats-from", "25", "--out", out});
+  EXPECT_EQ(json::parse(text_of(out + "/metrics.json")), answer);
+
+  std::map<std::string, Index> row_of;
+  for (Index t = 0; t < 80; ++t) row_of[returns_.dates[static_cast<std::size_t>(t)]] = t;
+  std::map<std::string, double> earned, invested, traded;
+  std::map<std::string, int> held;
+  for (const Row& row : rows_of(text_of(out + "/weights.csv"))) {
+    const Index asset = std::stol(row[1].substr(1));
+    earned[row[0]] += std::stod(row[2]) * returns_.matrix()(row_of.at(row[0]), asset);
+    invested[row[0]] += std::stod(row[2]);
+    ++held[row[0]];
+  }
+  for (const Row& row : rows_of(text_of(out + "/trades.csv"))) {
+    EXPECT_NEAR(std::stod(row[3]) - std::stod(row[2]), std::stod(row[4]), 1e-15);
+    traded[row[0]] += std::abs(std::stod(row[4]));
+  }
+  double wealth = 1.0, mean = 0.0, squares = 0.0;
+  std::vector<double> excess;
+  const std::vector<Row> periods = rows_of(text_of(out + "/returns.csv"));
+  ASSERT_EQ(periods.size(), 60u);
+  for (const Row& row : periods) {
+    ASSERT_EQ(row.size(), 9u);
+    const double cash = (1.0 - invested[row[0]]) * 0.03 / 252.0;
+    EXPECT_NEAR(std::stod(row[2]), earned[row[0]] + cash, 1e-15);
+    EXPECT_NEAR(std::stod(row[4]), traded[row[0]], 1e-13);
+    EXPECT_NEAR(std::stod(row[3]), 0.002 * traded[row[0]], 1e-15);
+    EXPECT_EQ(std::stod(row[1]), std::stod(row[2]) - std::stod(row[3]));
+    EXPECT_EQ(std::stoi(row[7]), held[row[0]]);
+    wealth *= 1.0 + std::stod(row[1]);
+    if (row[0] >= returns_.dates[24]) excess.push_back(std::stod(row[1]) - 0.03 / 252.0);
+  }
+  for (const double e : excess) mean += e / static_cast<double>(excess.size());
+  for (const double e : excess) squares += (e - mean) * (e - mean);
+  EXPECT_NEAR(answer["final_wealth"].get<double>(), wealth, 1e-12);
+  EXPECT_NEAR(answer["sharpe"].get<double>(),
+              mean / std::sqrt(squares / static_cast<double>(excess.size() - 1)), 1e-12);
+  EXPECT_EQ(answer["n_periods"], excess.size());
+  EXPECT_EQ(answer["stats_from_date"], returns_.dates[24]);
+  EXPECT_DOUBLE_EQ(answer["risk_free"].get<double>(), 0.03 / 252.0);
+  std::size_t counted = 0;
+  for (const auto& [status, count] : answer["status_counts"].items())
+    counted += count.get<std::size_t>();
+  EXPECT_EQ(counted, excess.size());
+
+  // The last portfolio is that of the last period, and reads back.
+  std::vector<backtest::NamedWeight> last;
+  for (const Row& row : rows_of(text_of(out + "/weights.csv")))
+    if (row[0] == returns_.dates.back()) last.push_back({row[1], std::stod(row[2])});
+  EXPECT_EQ(backtest::read_portfolio(out + "/weights_last.csv"), last);
+}
+
+TEST_F(BacktestCommand, AnswersWithTheKeysTheDocumentationLists) {
+  const json answer = answer_of({"--returns", file_, "--lookback", "20", "--benchmark", "A2"});
+  for (const char* key :
+       {"schema_version", "command", "framework", "optimizer", "sharpe", "sharpe_annualized",
+        "sharpe_ci", "max_drawdown", "final_wealth", "turnover", "mean_cardinality", "n_periods",
+        "status_counts", "label", "settings", "warnings", "cleaning", "periods_per_year"})
+    EXPECT_TRUE(answer.contains(key)) << key;
+  EXPECT_EQ(answer["schema_version"], 1);
+  EXPECT_EQ(answer["command"], "backtest");
+  EXPECT_EQ(answer["sharpe_ci"].size(), 2u);
+  EXPECT_LT(answer["sharpe_ci"][0], answer["sharpe_ci"][1]);
+  EXPECT_EQ(answer["benchmark"]["ticker"], "A2");
+  EXPECT_EQ(answer["n_assets"], 5);
+  EXPECT_EQ(answer["settings"]["sizing"], "volatility");
+
+  const std::string page = text_of(std::string(SHARPEN_SOURCE_DIR) + "/docs/json.md");
+  const auto section = page.substr(page.find("## sharpen backtest --json"));
+  const auto documented = [&](const std::string& key) {
+    EXPECT_THAT(section.substr(0, section.find("\n## ", 1)), HasSubstr("`" + key + "`"));
+  };
+  for (const auto& [key, value] : answer.items()) {
+    documented(key);
+    if ((key == "benchmark" || key == "cleaning") && value.is_object())
+      for (const auto& [inner, ignored] : value.items()) documented(key + "." + inner);
+  }
+}
+
+TEST_F(BacktestCommand, PrintsTheSameBytesForAnyNumberOfThreads) {
+  for (const char* optimizer : {"oscar", "swap", "equal"}) {
+    std::vector<std::string> flags = {"--returns", file_,         "--lookback", "20",
+                                      "--json",    "--optimizer", optimizer,    "--threads"};
+    const auto with = [&](const char* threads) {
+      std::vector<std::string> all = flags;
+      all.emplace_back(threads);
+      json answer = json::parse(backtest_run(all).out);
+      answer["settings"].erase("threads");
+      return answer.dump();
+    };
+    EXPECT_EQ(with("1"), with("2"));
+    EXPECT_EQ(with("1"), with("5"));
+  }
+}
+
+TEST_F(BacktestCommand, SaysWhatHappenedInWords) {
+  const Finished run = backtest_run({"--returns", file_, "--lookback", "20", "-k", "2"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, ::testing::StartsWith("rolling swap: 6 assets, 60 periods from " +
+                                             date_of(20) + " to " + date_of(79) + "\n"));
+  for (const char* word : {"Sharpe", "95 %", "wealth", "drawdown", "turnover", "exposure"})
+    EXPECT_THAT(run.out, HasSubstr(word));
+}
+
+TEST_F(BacktestCommand, RepeatsItselfFromItsOwnConfiguration) {
+  const std::vector<std::string> flags = {"backtest", "--returns",    file_,     "--lookback",
+                                          "20",       "--stats-from", "30",      "--split",
+                                          "40%",      "--framework",  "historic"};
+  std::vector<std::string> print = flags, run = flags;
+  print.emplace_back("--print-config");
+  run.emplace_back("--json");
+  const std::string config = folder_.file("run.toml", run_program(print).out);
+  const Finished by_flags = run_program(run);
+  const Finished by_file = run_program({"backtest", "--config", config, "--json"});
+  ASSERT_EQ(by_file.exit_code, 0) << by_file.err;
+  json a = json::parse(by_flags.out), b = json::parse(by_file.out);
+  EXPECT_EQ(a, b);
+}
+
+TEST_F(BacktestCommand, AnOracleSignalWinsOnlyUnderTheDateItWasKnown) {
+  market::Panel oracle = returns_;
+  for (Index t = 0; t + 1 < 80; ++t)
+    for (Index j = 0; j < 6; ++j)
+      oracle.values[static_cast<std::size_t>(t * 6 + j)] = returns_.matrix()(t + 1, j);
+  const std::string known = folder_.file("known.csv", csv_of(oracle));
+  const auto sharpe = [&](const std::string& signal) {
+    return answer_of({"--returns", file_, "--framework", "signal", "--signal", signal, "--lookback",
+                      "20", "-k", "3"})["sharpe"]
+        .get<double>();
+  };
+  EXPECT_GT(sharpe(known), 1.0);
+  EXPECT_LT(std::abs(sharpe(file_)), 0.5) << "today's returns under today's date are a day late";
+}
+
+TEST_F(BacktestCommand, KeepsOtherPeoplesFolders) {
+  const std::string out = folder_.path("mine");
+  fs::create_directory(out);
+  const std::vector<std::string> flags = {"--returns", file_, "--lookback", "20", "--out", out};
+  EXPECT_EQ(backtest_run(flags).exit_code, 0) << "an empty folder is fine";
+  EXPECT_EQ(backtest_run(flags).exit_code, 0) << "and so is a former result";
+  std::ofstream(out + "/notes.txt") << "keep me";
+  const Finished refused = backtest_run(flags);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("/mine is not empty and not a result of sharpen backtest (it "
+                                     "holds notes.txt); choose another folder, or give --force to "
+                                     "write into it, which keeps other files\n"));
+  fs::remove(out + "/returns.csv");
+  std::vector<std::string> forced = flags;
+  forced.emplace_back("--force");
+  EXPECT_EQ(backtest_run(forced).exit_code, 0);
+  EXPECT_EQ(text_of(out + "/notes.txt"), "keep me");
+  EXPECT_TRUE(fs::exists(out + "/returns.csv"));
+
+  // Somebody's own metrics.json does not make a folder ours.
+  const std::string other = folder_.path("other");
+  fs::create_directory(other);
+  std::ofstream(other + "/metrics.json") << "{\"command\": \"train\"}";
+  EXPECT_EQ(backtest_run({"--returns", file_, "--lookback", "20", "--out", other}).exit_code, 2);
+  EXPECT_EQ(text_of(other + "/metrics.json"), "{\"command\": \"train\"}");
+}
+
+TEST_F(BacktestCommand, ReplacesAFormerResultWhole) {
+  const std::string out = folder_.path("run");
+  const std::vector<std::string> flags = {"--returns", file_, "--lookback", "20", "--out", out};
+  std::vector<std::string> first = flags;
+  first.insert(first.end(), {"--benchmark", "A1", "--label", "first"});
+  ASSERT_EQ(backtest_run(first).exit_code, 0);
+  EXPECT_TRUE(fs::exists(out + "/benchmark.csv"));
+  ASSERT_EQ(backtest_run(flags).exit_code, 0);
+  EXPECT_FALSE(fs::exists(out + "/benchmark.csv")) << "nothing of the former result is left";
+  EXPECT_EQ(json::parse(text_of(out + "/metrics.json"))["label"], "rolling swap");
+  std::size_t entries = 0;
+  for ([[maybe_unused]] const auto& entry : fs::directory_iterator(fs::path(out).parent_path()))
+    ++entries;
+  EXPECT_EQ(entries, 2u) << "the panel and the result; no temporary folder";
+}
+
+TEST_F(BacktestCommand, LeavesNothingBehindWhenItFails) {
+  const std::string out = folder_.path("never/run");
+  EXPECT_EQ(
+      backtest_run({"--returns", file_, "--lookback", "79", "--min-history", "90", "--out", out})
+          .exit_code,
+      2);
+  EXPECT_FALSE(fs::exists(folder_.path("never")));
+  expect_refused(
+      {"--returns", file_, "--out", file_},
+      "out = " + fs::canonical(file_).string() + " is a file, not a folder; choose another name");
+  const Finished inside = backtest_run({"--returns", file_, "--out", file_ + "/run"});
+  EXPECT_EQ(inside.exit_code, 2);
+  EXPECT_THAT(inside.err, HasSubstr("is not a folder"));
+}
+
+// Wherever the signal falls, the folder is whole or not there.
+TEST_F(BacktestCommand, CtrlCLeavesAWholeResultOrNone) {
+  const std::string large = folder_.file("large.csv", csv_of(random_panel(400, 60, 73)));
+  for (const int wait_ms : {1, 20, 60, 150, 400}) {
+    const std::string out = folder_.path("cut" + std::to_string(wait_ms));
+    std::vector<std::string> arguments = {SHARPEN_BINARY, "backtest", "--returns", large,
+                                          "--lookback",   "50",       "--out",     out};
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      const int null = open("/dev/null", O_WRONLY);
+      dup2(null, STDOUT_FILENO);
+      dup2(null, STDERR_FILENO);
+      execv(argv[0], argv.data());
+      _exit(127);
+    }
+    usleep(static_cast<useconds_t>(wait_ms) * 1000);
+    kill(child, SIGINT);
+    int status = 0;
+    waitpid(child, &status, 0);
+    const bool finished = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    EXPECT_EQ(fs::exists(out), finished);
+    if (finished) {
+      EXPECT_EQ(json::parse(text_of(out + "/metrics.json"))["command"], "backtest");
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(folder_.path("")))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
+}
+
+TEST_F(BacktestCommand, RefusesWhatHasNoMeaning) {
+  const std::vector<std::string> base = {"--returns", file_, "--lookback", "20"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return more;
+  };
+  expect_refused(with({"--signal", file_}),
+                 "--signal has no meaning here; it goes with --framework signal");
+  expect_refused(with({"--framework", "signal"}),
+                 "framework = signal needs predictions; give --signal FILE");
+  expect_refused(with({"--historic-risk", "train"}),
+                 "--historic-risk has no meaning here; it goes with --framework historic");
+  expect_refused(with({"--force"}), "--force has no meaning here; it goes with --out DIR");
+  expect_refused(
+      with({"--min-history", "0"}),
+      "min-history = 0 goes with optimizer = equal only; swap needs 2 rows of history at "
+      "least");
+  expect_refused(with({"--rebalance", "0"}), "rebalance = 0 is outside [1, 1000000000]");
+  expect_refused(with({"--cost-bps", "-1"}), "cost-bps = -1 is outside [0, inf)");
+  expect_refused(with({"--stats-from", "81"}),
+                 "stats-from = 81 is outside [1, 80], the rows of the returns; write dates as "
+                 "YYYY-MM-DD");
+  expect_refused({"--returns", file_},
+                 "nothing to trade: the panel has 80 returns and the first period to hold would be "
+                 "row 101 (after 100 rows of history); give more rows, or a shorter --lookback, "
+                 "--min-history or --split");
+  expect_refused(with({"-k", "7"}), "k = 7 is outside [1, 6]; there are 6 assets");
+  EXPECT_EQ(backtest_run({}).exit_code, 2);
+  EXPECT_EQ(backtest_run(with({"--framework", "signal", "--signal", "no-such-file.csv"})).exit_code,
+            2);
+}
+
+TEST_F(BacktestCommand, WarnsWhenEqualWeightsIgnoreAFlag) {
+  const json answer = answer_of({"--returns", file_, "--optimizer", "equal", "-k", "3", "--sizing",
+                                 "gross", "--min-history", "0"});
+  ASSERT_EQ(answer["warnings"].size(), 1u);
+  EXPECT_EQ(answer["warnings"][0],
+            "optimizer = equal holds 1/n of every asset: -k, --sizing has no effect");
+  EXPECT_EQ(answer["mean_cardinality"], 6.0);
+}
+
+TEST_F(BacktestCommand, FollowsAssetsThatStartAndEnd) {
+  market::Panel prices = random_panel(60, 4, 75);
+  for (Index j = 0; j < 4; ++j) {
+    double price = 100.0;
+    for (Index t = 0; t < 60; ++t)
+      price = backtest::testing::at(prices, t, j) =
+          price * (1.0 + backtest::testing::at(prices, t, j));
+  }
+  for (Index t = 0; t < 10; ++t) backtest::testing::at(prices, t, 1) = std::nan("");
+  for (Index t = 40; t < 60; ++t) backtest::testing::at(prices, t, 2) = std::nan("");
+  const std::string file = folder_.file("prices.csv", csv_of(prices));
+  const std::string out = folder_.path("run");
+  const json answer = answer_of({"--prices", file, "--universe", "available", "--optimizer",
+                                 "equal", "--min-history", "0", "--out", out});
+  EXPECT_EQ(answer["n_assets"], 4);
+  std::map<std::string, std::map<std::string, double>> weights;
+  for (const Row& row : rows_of(text_of(out + "/weights.csv")))
+    weights[row[0]][row[1]] = std::stod(row[2]);
+  EXPECT_EQ(weights[date_of(1)].size(), 3u);
+  EXPECT_EQ(weights[date_of(1)].count("A1"), 0u);
+  EXPECT_EQ(weights[date_of(11)].count("A1"), 0u) << "its first return is of row 11";
+  EXPECT_EQ(weights[date_of(12)].size(), 4u);
+  EXPECT_EQ(weights[date_of(40)].count("A2"), 1u) << "nobody knew";
+  EXPECT_EQ(weights[date_of(41)].size(), 3u) << "sold at its last price";
+  const json complete = answer_of({"--prices", file, "--optimizer", "equal", "--min-history", "0"});
+  EXPECT_EQ(complete["n_assets"], 2);
+  EXPECT_EQ(complete["cleaning"]["dropped"].size(), 2u);
+}
+
+}  // namespace
+}  // namespace sharpen
