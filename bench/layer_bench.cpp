@@ -135,18 +135,18 @@ void dense_against_triangular_solves() {
       x = masked.mu.row(s);
       for (int i = 0; i < 8; ++i)
         cblas_dtrsv(CblasColMajor, CblasLower, i % 2 ? CblasTrans : CblasNoTrans, CblasNonUnit,
-                    static_cast<int>(n), L[static_cast<std::size_t>(s)].data(),
-                    static_cast<int>(n), x.data(), 1);
+                    static_cast<int>(n), L[static_cast<std::size_t>(s)].data(), static_cast<int>(n),
+                    x.data(), 1);
     }
   };
-  const std::vector<double> t = alternate(
-      {eight_dtrsv, [&] { masked.run(one); }, [&] { symmetric.run(one); },
-       [&] { restricted.run(one); }, [&] { low_rank.run(one); }},
-      31);
-  const std::vector<double> wall = alternate({[&] { masked.run(one); }, [&] { masked.run(two); },
-                                              [&] { restricted.run(one); },
-                                              [&] { restricted.run(two); }},
-                                             31, bench::Clock::wall);
+  const std::vector<double> t =
+      alternate({eight_dtrsv, [&] { masked.run(one); }, [&] { symmetric.run(one); },
+                 [&] { restricted.run(one); }, [&] { low_rank.run(one); }},
+                31);
+  const std::vector<double> wall =
+      alternate({[&] { masked.run(one); }, [&] { masked.run(two); }, [&] { restricted.run(one); },
+                 [&] { restricted.run(two); }},
+                31, bench::Clock::wall);
   const auto us = [&](double seconds) { return 1e6 * seconds / double(B); };
   fmt::print("n = {}, T = {}, B = {}, forward + backward, microseconds per instance:\n", n, T, B);
   fmt::print("  eight dtrsv                            {:8.1f}\n", us(t[0]));
@@ -185,14 +185,16 @@ void low_rank_against_streaming() {
     const std::vector<double> t =
         alternate({[&] { symmetric.run(one); }, [&] { cholesky.run(one); },
                    [&] {
-                     for (int i = 0; i < kPasses; ++i) sink += stream(symmetric.returns.data(), T * n);
+                     for (int i = 0; i < kPasses; ++i)
+                       sink += stream(symmetric.returns.data(), T * n);
                    }},
                   101);
     require(std::isfinite(sink), "the stream");
     rows.push_back({n, t[0], t[1], t[2]});
-    fmt::print("low rank, T = {}, n = {}: symmetric score {:.0f} us, cholesky score {:.0f} us, "
-               "streaming {} x {:.1f} MB {:.0f} us\n",
-               T, n, 1e6 * t[0], 1e6 * t[1], kPasses, 8e-6 * double(T * n), 1e6 * t[2]);
+    fmt::print(
+        "low rank, T = {}, n = {}: symmetric score {:.0f} us, cholesky score {:.0f} us, "
+        "streaming {} x {:.1f} MB {:.0f} us\n",
+        T, n, 1e6 * t[0], 1e6 * t[1], kPasses, 8e-6 * double(T * n), 1e6 * t[2]);
   }
   at_most("low_rank_growth_2000_to_8000", rows[1].layer / rows[0].layer, 6.0);
   at_most("low_rank_over_streaming_n2000", rows[0].layer / rows[0].stream, 1.5);
@@ -203,8 +205,8 @@ void low_rank_memory() {
   constexpr Index n = 200, T = 100, S = 2000;
   const Threads two(2);
   const Set set(n, T, S, risk::Form::low_rank, Score::symmetric, Reoptimization::masked, two);
-  const double megabytes =
-      1e-6 * (static_cast<double>(set.risk->bytes()) + 8.0 * static_cast<double>(set.returns.size()));
+  const double megabytes = 1e-6 * (static_cast<double>(set.risk->bytes()) +
+                                   8.0 * static_cast<double>(set.returns.size()));
   fmt::print("low rank, n = {}, T = {}: {} samples hold {:.0f} MB, returns included\n", n, T, S,
              megabytes);
   at_most("low_rank_2000_samples_mb", megabytes, 400.0);
@@ -215,7 +217,8 @@ void soft_topk_against_bisection() {
   constexpr int kVectors = 64;
   std::vector<std::vector<double>> xs;
   for (int i = 0; i < kVectors; ++i) {
-    const Eigen::VectorXd z = simulated_returns(1, n, 100 + static_cast<unsigned>(i)).row(0).cwiseAbs();
+    const Eigen::VectorXd z =
+        simulated_returns(1, n, 100 + static_cast<unsigned>(i)).row(0).cwiseAbs();
     const Eigen::VectorXd x = z * std::sqrt(double(n)) / z.norm();
     xs.emplace_back(x.data(), x.data() + n);
   }

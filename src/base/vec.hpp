@@ -40,9 +40,8 @@ inline Lanes load_some(const double* p, std::size_t count) {
 }
 
 [[maybe_unused]] inline double sum(ConstVec x) {
-  return sum_lanes(x.size(), [&](std::size_t j, std::size_t count) {
-    return load_some(x.data() + j, count);
-  });
+  return sum_lanes(
+      x.size(), [&](std::size_t j, std::size_t count) { return load_some(x.data() + j, count); });
 }
 
 [[maybe_unused]] inline double abs_sum(ConstVec x) {

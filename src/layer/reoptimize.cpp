@@ -139,9 +139,8 @@ Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y
   return c.face.neutral ? Status::neutral_face : Status::ok;
 }
 
-void Restricted::vjp(Index s, ConstVec, ConstVec p, const Cache& cache, ConstVec y,
-                     ConstVec dL_dy, double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept,
-                     Vec scratch) const {
+void Restricted::vjp(Index s, ConstVec, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
+                     double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept, Vec scratch) const {
   const std::size_t n = y.size();
   const TangentCache& c = cache.tangent;
   const ConstVec ones = kept.first(n), m = kept.subspan(n, n), u = kept.subspan(2 * n, n),

@@ -17,10 +17,10 @@ namespace {
 
 constexpr double kMostBeta = 1e6;
 constexpr int kMostBisections = 200;
-constexpr int kMostNewton = 200;       // never reached: every second step halves the bracket
+constexpr int kMostNewton = 200;  // never reached: every second step halves the bracket
 constexpr int kMostCounts = 48;
-constexpr double kTolerance = 1e-10;   // of |sum(p) - k| / k
-constexpr double kSaturated = 1e-290;  // a sum of v below this has lost its digits
+constexpr double kTolerance = 1e-10;     // of |sum(p) - k| / k
+constexpr double kSaturated = 1e-290;    // a sum of v below this has lost its digits
 constexpr double kLogTolerance = 1e-13;  // of |log S_out - log S_in|
 
 struct Range {
@@ -54,8 +54,7 @@ struct Split {
   double* in;
 };
 
-Split split_at(ConstVec x, Index k, double beta, Range range, Vec scratch,
-               const Kernels& kernels) {
+Split split_at(ConstVec x, Index k, double beta, Range range, Vec scratch, const Kernels& kernels) {
   const auto n = static_cast<Index>(x.size());
   double threshold = counted_threshold(x, k, range, kernels);
   Index tied = 0;  // how many entries equal to the threshold belong to K
@@ -161,11 +160,9 @@ TopKResult soft_topk_forward(const TopKSettings& settings, ConstVec x, Vec p, Ve
     return {std::numeric_limits<double>::infinity(), 0, true};
   }
   const Kernels& set = kernels();
-  const Root root = settings.solver == TopKSolver::newton
-                        ? newton_root(settings, x, scratch, set)
-                        : bisection_root(settings, x, p, v, set);
-  const double total =
-      set.sigmoids(x.data(), n, settings.beta, root.c, root.u, p.data(), v.data());
+  const Root root = settings.solver == TopKSolver::newton ? newton_root(settings, x, scratch, set)
+                                                          : bisection_root(settings, x, p, v, set);
+  const double total = set.sigmoids(x.data(), n, settings.beta, root.c, root.u, p.data(), v.data());
   const auto k = static_cast<double>(settings.k);
   return {root.u / settings.beta - root.c, root.iterations + 1,
           std::abs(total - k) <= kTolerance * k};

@@ -165,8 +165,8 @@ void SparseTangent::vjp(LayerCache& cache, ConstMat dL_dw, Mat dL_dmu,
   });
 }
 
-void SparseTangent::vjp_one(const Instance& instance, LayerCache& cache, ConstVec dL_dw,
-                            Vec dL_dmu, Vec scratch) const {
+void SparseTangent::vjp_one(const Instance& instance, LayerCache& cache, ConstVec dL_dw, Vec dL_dmu,
+                            Vec scratch) const {
   const auto size = static_cast<std::size_t>(n());
   const Index s = instance.sample;
   const bool differentiable = instance.reoptimized.tangent.root_C > 0.0;

@@ -112,8 +112,8 @@ bool DenseRisk::set_root(Index s, Work& work) {
     if (!(e[j] > 0.0)) return false;
     cblas_dscal(size, 1.0 / std::sqrt(std::sqrt(e[j])), Q + j * n_, 1);
   }
-  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, size, size, 1.0, Q, size, 0.0,
-              work.L.data(), size);
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, size, size, 1.0, Q, size, 0.0, work.L.data(),
+              size);
   pack_lower(work.L.data(), n_, true, store_.data() + s * per_sample_ + 2 * packed_);
   return true;
 }
@@ -176,8 +176,7 @@ void DenseRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec) const
   const auto k = static_cast<Index>(K.size());
   for (Index a = 0; a < k; ++a)
     for (Index b = 0; b < k; ++b)
-      out(a, b) =
-          sigma_entry(s, K[static_cast<std::size_t>(a)], K[static_cast<std::size_t>(b)]);
+      out(a, b) = sigma_entry(s, K[static_cast<std::size_t>(a)], K[static_cast<std::size_t>(b)]);
 }
 
 // F(p) has Sigma's own diagonal, and p_i p_j Sigma_ij off it.
@@ -196,8 +195,7 @@ bool DenseRisk::restrict_to(Index s, ConstVec p, Vec factor, Vec) const {
   return LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, F, size) == 0;
 }
 
-void DenseRisk::restricted_solve(Index, ConstVec, ConstVec factor, ConstVec v, Vec out,
-                                 Vec) const {
+void DenseRisk::restricted_solve(Index, ConstVec, ConstVec factor, ConstVec v, Vec out, Vec) const {
   std::copy(v.begin(), v.end(), out.begin());
   const auto size = static_cast<int>(n_);
   cblas_dtrsv(CblasColMajor, CblasUpper, CblasTrans, CblasNonUnit, size, factor.data(), size,

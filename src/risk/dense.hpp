@@ -21,8 +21,8 @@ class DenseRisk final : public Risk {
   // Memory that one call of set() needs; one per thread.
   struct Work {
     explicit Work(Index n);
-    std::vector<double> Sigma;  // (n, n), filled by the caller, both triangles
-    std::vector<double> L;      // (n, n)
+    std::vector<double> Sigma;        // (n, n), filled by the caller, both triangles
+    std::vector<double> L;            // (n, n)
     std::vector<double> eigenvalues;  // (n)
     std::vector<double> one;          // (np) ones, zero-padded
   };

@@ -165,8 +165,8 @@ void rows_axpy8(const double* Y, Index len, const double* v, double* h) {
   axpy4(Y, Y + len, Y + 2 * len, Y + 3 * len, load(v + 4), h, len);
 }
 
-constexpr Kernels kSet = {lower_mul, lower_mul_t,  gram_mul,   sym_mul,   rows_dot,
-                          rows_combine, strip_dot8, strip_axpy8, rows_dot8, rows_axpy8};
+constexpr Kernels kSet = {lower_mul,    lower_mul_t, gram_mul,    sym_mul,   rows_dot,
+                          rows_combine, strip_dot8,  strip_axpy8, rows_dot8, rows_axpy8};
 
 }  // namespace
 }  // namespace sharpen::risk

@@ -13,10 +13,10 @@ namespace sharpen::risk {
 
 namespace {
 
-constexpr Index kBlock = 8;     // assets per step of the triangular recursions
-constexpr Index kStrip = 32;    // assets copied at a time by them
-constexpr Index kTile = 8;      // rows of U gathered at a time by submatrix
-constexpr Index kColumns = 256;  // columns scaled at a time by restrict_to
+constexpr Index kBlock = 8;            // assets per step of the triangular recursions
+constexpr Index kStrip = 32;           // assets copied at a time by them
+constexpr Index kTile = 8;             // rows of U gathered at a time by submatrix
+constexpr Index kColumns = 256;        // columns scaled at a time by restrict_to
 constexpr double kRefineBelow = 1e-2;  // shrinkage under which one solve is not accurate enough
 
 double dot(const double* x, const double* y, Index n) {
@@ -146,7 +146,8 @@ void LowRankRisk::lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const
     for (Index q = 0; q < count; ++q) {
       v[q] = w[static_cast<std::size_t>(j + q)];
       double sum = d[q];
-      for (Index i = q; i < count; ++i) sum += L[i * kBlock + q] * w[static_cast<std::size_t>(j + i)];
+      for (Index i = q; i < count; ++i)
+        sum += L[i * kBlock + q] * w[static_cast<std::size_t>(j + i)];
       out[static_cast<std::size_t>(j + q)] = sum;
     }
   });
@@ -186,8 +187,7 @@ void LowRankRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec scra
   double* cols = rows + kTile * T_;
   const auto gather_tile = [&](Index first, double* u) {
     const Index count = std::min(kTile, k - first);
-    for (Index i = 0; i < count; ++i)
-      gather(s, K[static_cast<std::size_t>(first + i)], u + i * T_);
+    for (Index i = 0; i < count; ++i) gather(s, K[static_cast<std::size_t>(first + i)], u + i * T_);
     return count;
   };
   for (Index a = 0; a < k; a += kTile) {

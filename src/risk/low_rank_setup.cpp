@@ -80,10 +80,10 @@ LowRankRisk::LowRankRisk(ConstMat returns, Index lookback, std::span<const Index
   for (std::size_t s = 0; s < ends.size(); ++s) facts_[s].end = ends[s];
   const Gram gram(returns_, T_, ends, kernels_, threads);
   std::vector<Work> work;
+  work.reserve(static_cast<std::size_t>(threads.count()));
   for (int i = 0; i < threads.count(); ++i) work.emplace_back(n(), T_, scratch_size());
-  threads.for_each(samples(), [&](Index s, int slot) {
-    set(s, gram, work[static_cast<std::size_t>(slot)]);
-  });
+  threads.for_each(samples(),
+                   [&](Index s, int slot) { set(s, gram, work[static_cast<std::size_t>(slot)]); });
 }
 
 void LowRankRisk::set(Index s, const Gram& gram, Work& work) {

@@ -36,6 +36,7 @@ void shrink(std::vector<double>& Sigma, Index n, double lambda, double trace) {
 
 std::vector<DenseRisk::Work> dense_work(Index n, const Threads& threads) {
   std::vector<DenseRisk::Work> work;
+  work.reserve(static_cast<std::size_t>(threads.count()));
   for (int i = 0; i < threads.count(); ++i) work.emplace_back(n);
   return work;
 }
@@ -171,8 +172,7 @@ std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
       throw InputError(
           fmt::format("covariances of different sizes, {} and {}, in one batch", n, Sigma.rows));
   }
-  auto risk =
-      std::make_unique<DenseRisk>(n, static_cast<Index>(Sigmas.size()), settings.parts);
+  auto risk = std::make_unique<DenseRisk>(n, static_cast<Index>(Sigmas.size()), settings.parts);
   auto work = dense_work(n, threads);
   threads.for_each(static_cast<Index>(Sigmas.size()), [&](Index s, int slot) {
     DenseRisk::Work& mine = work[static_cast<std::size_t>(slot)];

@@ -58,8 +58,7 @@ class Function {
 std::vector<LayerSettings> all_modes(Index n) {
   std::vector<LayerSettings> all;
   for (const Score score : {Score::cholesky, Score::symmetric})
-    for (const Reoptimization reoptimization :
-         {Reoptimization::masked, Reoptimization::restricted})
+    for (const Reoptimization reoptimization : {Reoptimization::masked, Reoptimization::restricted})
       for (const Sizing sizing : {Sizing::budget, Sizing::volatility, Sizing::gross})
         for (const Net net : {Net::positive, Net::any})
           for (const bool raw : {false, true})
@@ -212,10 +211,10 @@ TEST(LayerGradient, KOneBetaThirty) {
     layer(mu);
     if (!layer.outcome.solved()) continue;
     const Eigen::VectorXd analytic = layer.vjp(g);
-    const GradientReport report = check_gradient(
-        [&](const Eigen::VectorXd& at) { return g.dot(layer(at)); }, mu, analytic,
-        Eigen::VectorXd::Constant(n, 3e-4 * mu.norm() / std::sqrt(double(n))), 1e-5,
-        layer.floor(mu, g));
+    const GradientReport report =
+        check_gradient([&](const Eigen::VectorXd& at) { return g.dot(layer(at)); }, mu, analytic,
+                       Eigen::VectorXd::Constant(n, 3e-4 * mu.norm() / std::sqrt(double(n))), 1e-5,
+                       layer.floor(mu, g));
     if (report.worst_digits > 1e-6) continue;
     ++checked;
     EXPECT_TRUE(report.ok) << "round " << round << "\n" << report.log;
@@ -262,8 +261,7 @@ TEST(LayerGradient, TiedScores) {
   no_shrinkage.shrinkage = 0.0;
   const auto risk = risk::from_covariance(view(std::as_const(Sigma)), no_shrinkage);
   Problems random(25);
-  for (const Reoptimization reoptimization :
-       {Reoptimization::masked, Reoptimization::restricted})
+  for (const Reoptimization reoptimization : {Reoptimization::masked, Reoptimization::restricted})
     for (const Score score : {Score::cholesky, Score::symmetric})
       for (const Index k : {2, 3}) {
         LayerSettings settings;

@@ -91,7 +91,8 @@ TEST(Proposition2, SharpeIsTheCosineToTheTangentPortfolio) {
       const Eigen::VectorXd v = market.L.transpose() * w;
       return v.dot(top) / (v.norm() * top.norm());
     };
-    const Eigen::VectorXd w1 = random.vector(market.mu.size()), w2 = random.vector(market.mu.size());
+    const Eigen::VectorXd w1 = random.vector(market.mu.size()),
+                          w2 = random.vector(market.mu.size());
     const double s1 = sharpe(w1, market.mu, market.Sigma), s2 = sharpe(w2, market.mu, market.Sigma);
     EXPECT_NEAR(cosine(w1), s1 / best, 1e-8);
     EXPECT_EQ(s1 >= s2, cosine(w1) >= cosine(w2));

@@ -146,8 +146,8 @@ TEST(SoftTopK, VjpAgreesWithExtendedPrecisionForKOneAndBetaThirty) {
       along += reference.v[static_cast<std::size_t>(i)] * Long(g[i]);
     }
     for (Index i = 0; i < n; ++i)
-      size = std::max(size, std::abs(reference.v[static_cast<std::size_t>(i)] *
-                                     (Long(g[i]) - along / total)));
+      size = std::max(
+          size, std::abs(reference.v[static_cast<std::size_t>(i)] * (Long(g[i]) - along / total)));
     for (Index i = 0; i < n; ++i) {
       const Long want = reference.v[static_cast<std::size_t>(i)] * (Long(g[i]) - along / total);
       ASSERT_LE(std::abs(Long(got[i]) - want), 1e-10L * size) << "round " << round;

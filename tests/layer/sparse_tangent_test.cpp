@@ -299,8 +299,9 @@ TEST_F(SparseTangentBatch, ShapesAndSettingsThatDoNotFitAreErrors) {
               layer.forward(samples, view(std::as_const(mu)), small, view(w), outcomes, Threads(1));
             }).find("another size or mode"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { layer.vjp(small, view(std::as_const(mu)), view(w), Threads(1)); })
-                .find("another size or mode"),
+  EXPECT_NE(message_of([&] {
+              layer.vjp(small, view(std::as_const(mu)), view(w), Threads(1));
+            }).find("another size or mode"),
             std::string::npos);
 }
 
@@ -328,8 +329,7 @@ TEST(SparseTangentEdge, OneAsset) {
   RowMatrix Sigma(1, 1);
   Sigma << 0.04;
   const auto model = risk::from_covariance(view(Sigma), {});
-  for (const Reoptimization reoptimization :
-       {Reoptimization::masked, Reoptimization::restricted}) {
+  for (const Reoptimization reoptimization : {Reoptimization::masked, Reoptimization::restricted}) {
     LayerSettings settings;
     settings.reoptimization = reoptimization;
     const SparseTangent layer(settings, *model);
@@ -368,9 +368,10 @@ TEST(SparseTangentEdge, HardMaskOfTheRestrictedModeIsTheOptimumOnItsSupport) {
     std::vector<double> kept(static_cast<std::size_t>(restricted->kept_size()));
     std::vector<double> scratch(static_cast<std::size_t>(restricted->scratch_size()));
     Reoptimizer::Cache cache;
-    ASSERT_TRUE((Outcome{restricted->forward(0, view(mu), view(p), cache, view(y), t, kept, scratch),
-                         false, 0.0})
-                    .solved());
+    ASSERT_TRUE(
+        (Outcome{restricted->forward(0, view(mu), view(p), cache, view(y), t, kept, scratch), false,
+                 0.0})
+            .solved());
     const Eigen::MatrixXd S = Sigma(K, K);
     const Eigen::VectorXd m = mu(K), one = Eigen::VectorXd::Ones(3);
     Eigen::VectorXd a = testing::solve_spd(S, m);

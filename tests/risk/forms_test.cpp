@@ -13,14 +13,14 @@
 namespace sharpen::risk {
 namespace {
 
-using testing::naive_covariance;
 using testing::inverse_root;
 using testing::lower_factor;
+using testing::naive_covariance;
+using testing::Problems;
+using testing::RowMatrix;
 using testing::solve_lower;
 using testing::solve_lower_t;
 using testing::solve_spd;
-using testing::Problems;
-using testing::RowMatrix;
 using testing::view;
 
 struct Case {
@@ -33,8 +33,14 @@ std::vector<Case> cases() {
   std::vector<Case> all;
   for (const Form form : {Form::dense, Form::low_rank})
     for (const double lambda : {1.0, 0.5, 0.1, 1e-3, 1e-5})
-      for (const auto& [n, T] : {std::pair<Index, Index>{1, 5}, {2, 2}, {3, 40}, {7, 12}, {17, 5},
-                                 {40, 100}, {65, 30}, {131, 20}})
+      for (const auto& [n, T] : {std::pair<Index, Index>{1, 5},
+                                 {2, 2},
+                                 {3, 40},
+                                 {7, 12},
+                                 {17, 5},
+                                 {40, 100},
+                                 {65, 30},
+                                 {131, 20}})
         all.push_back({n, T, lambda, form});
   return all;
 }
@@ -121,7 +127,9 @@ TEST_P(RiskForms, SoftRestrictionSolvesItsSystem) {
   for (int round = 0; round < 3; ++round) {
     Eigen::VectorXd p(n);
     for (Index i = 0; i < n; ++i)
-      p[i] = round == 0 ? 1.0 / (1.0 + std::exp(random.normal())) : round == 1 ? double(i % 2) : 1.0;
+      p[i] = round == 0   ? 1.0 / (1.0 + std::exp(random.normal()))
+             : round == 1 ? double(i % 2)
+                          : 1.0;
     const Eigen::MatrixXd P = p.asDiagonal();
     const Eigen::MatrixXd D = Sigma.diagonal().asDiagonal();
     const Eigen::MatrixXd F = P * Sigma * P + (Eigen::MatrixXd::Identity(n, n) - P * P) * D;
@@ -326,7 +334,8 @@ TEST(RiskErrors, NameFieldValueAndBound) {
     settings.form = form;
     return message_of([&] { from_windows(view(returns), lookback, ends, settings, Threads(1)); });
   };
-  EXPECT_NE(with(1.5, Form::dense, 20).find("shrinkage = 1.5 is outside [0, 1]"), std::string::npos);
+  EXPECT_NE(with(1.5, Form::dense, 20).find("shrinkage = 1.5 is outside [0, 1]"),
+            std::string::npos);
   EXPECT_NE(with(-0.1, Form::dense, 20).find("shrinkage = -0.1"), std::string::npos);
   EXPECT_NE(with(std::nan(""), Form::dense, 20).find("shrinkage = nan"), std::string::npos);
   EXPECT_NE(with(1e-6, Form::low_rank, 20).find("form = low-rank needs shrinkage"),

@@ -34,16 +34,14 @@ class Reoptimizer {
   virtual Index kept_size() const = 0;     // doubles per instance that vjp reads
   virtual Index scratch_size() const = 0;  // doubles of work space, the risk's included
 
-  virtual Status forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y, double& t,
-                         Vec kept, Vec scratch) const = 0;
+  virtual Status forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y, double& t, Vec kept,
+                         Vec scratch) const = 0;
   // Only after ok or neutral_face.
-  virtual void vjp(Index s, ConstVec mu, ConstVec p, const Cache& cache, ConstVec y,
-                   ConstVec dL_dy, double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept,
-                   Vec scratch) const = 0;
+  virtual void vjp(Index s, ConstVec mu, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
+                   double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept, Vec scratch) const = 0;
 };
 
 // `risk` must outlive the result.
-std::unique_ptr<Reoptimizer> make_reoptimizer(Reoptimization kind, const risk::Risk& risk,
-                                              Net net);
+std::unique_ptr<Reoptimizer> make_reoptimizer(Reoptimization kind, const risk::Risk& risk, Net net);
 
 }  // namespace sharpen::layer

@@ -39,7 +39,6 @@ Status score_forward(const ScoreSettings& settings, const risk::Risk& risk, Inde
 
 // dL_dmu (n); the derivative of |.| at 0 is 0. g (n) is work space.
 void score_vjp(const ScoreSettings& settings, const risk::Risk& risk, Index s,
-               const ScoreCache& cache, ConstVec z, ConstVec dL_dx, Vec dL_dmu, Vec g,
-               Vec scratch);
+               const ScoreCache& cache, ConstVec z, ConstVec dL_dx, Vec dL_dmu, Vec g, Vec scratch);
 
 }  // namespace sharpen::layer

@@ -40,7 +40,7 @@ class Risk {
   virtual Index n() const = 0;
   virtual Index samples() const = 0;
   virtual Index scratch_size() const = 0;
-  virtual Parts parts() const = 0;         // what was prepared
+  virtual Parts parts() const = 0;        // what was prepared
   virtual std::size_t bytes() const = 0;  // memory held, without returns that it refers to
 
   // ok, or invalid_input where Sigma_s could not be formed (zero or non-finite trace, or not
