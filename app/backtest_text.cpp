@@ -29,6 +29,10 @@ std::string percent(double share) {
   return std::isnan(share) ? "–" : fmt::format("{:.1f} %", 100.0 * share);
 }
 
+std::string counted(Index count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 std::string line(std::string_view name, const std::string& text) {
   return fmt::format("{:<12} {}\n", name, text);
 }
@@ -69,9 +73,10 @@ std::string backtest_text(const BacktestAnswer& answer) {
   const backtest::SharpeStatistics& s = answer.result.statistics;
   const backtest::Run& run = answer.result.run;
   std::string out = fmt::format(
-      "{}: {} assets, {} periods from {} to {}\n\n", printable(answer.label, kWidestName),
-      answer.result.tickers.size(), m.n_periods,
-      answer.date(std::min(run.stats_from, run.periods() - 1)), answer.date(run.periods() - 1));
+      "{}: {}, {} from {} to {}\n\n", printable(answer.label, kWidestName),
+      counted(static_cast<Index>(answer.result.tickers.size()), "asset"),
+      counted(m.n_periods, "period"), answer.date(std::min(run.stats_from, run.periods() - 1)),
+      answer.date(run.periods() - 1));
   out += line("Sharpe",
               fmt::format("{} per period, {} annualised ({} periods a year)", number(m.sharpe),
                           number(m.sharpe_annualized), shortest(m.periods_per_year)));

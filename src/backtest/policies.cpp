@@ -86,10 +86,15 @@ SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
 }
 
 Index SelectingPolicy::batch_size(Index m, Index T) const {
-  // The larger of what the two forms keep per sample.
-  const double dense = 3.0 * static_cast<double>(m) * static_cast<double>(m);
-  const double low_rank = static_cast<double>(m + T) * static_cast<double>(T + 16);
-  const double most = kBatchBytes / (8.0 * std::max({1.0, dense, low_rank}));
+  // Doubles per sample. Which form it will be is for the risk model to say; far from the border,
+  // where it matters, this is right.
+  const auto assets = static_cast<double>(m), rows = static_cast<double>(T);
+  const bool low_rank =
+      settings_.form == risk::Form::low_rank || (settings_.form == risk::Form::automatic &&
+                                                 assets > 4.0 * rows && settings_.shrinkage > 1e-4);
+  const double doubles =
+      low_rank ? (assets + rows) * (rows + 16.0) : 3.0 * assets * assets + rows * assets;
+  const double most = kBatchBytes / (8.0 * std::max(1.0, doubles));
   return std::clamp(static_cast<Index>(most), Index{1}, kMostPerBatch);
 }
 

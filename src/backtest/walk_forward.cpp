@@ -260,9 +260,9 @@ void WalkSettings::validate(Index rows) const {
   if (!(risk_free > -1.0 && std::isfinite(risk_free))) refuse("risk-free", risk_free, "(-1, inf)");
   if (first_traded() >= rows)
     throw InputError(fmt::format(
-        "nothing to trade: the panel has {} returns and the first period to hold would be row {} "
+        "nothing to trade: the panel has {} return{} and the first period to hold would be row {} "
         "(after {} rows of {}); give more rows, or a shorter --lookback, --min-history or --split",
-        rows, first_traded() + 1, first_traded(),
+        rows, rows == 1 ? "" : "s", first_traded() + 1, first_traded(),
         min_history >= first_row ? "history" : "training"));
   if (stats_from && (*stats_from < 0 || *stats_from >= rows))
     throw InputError(fmt::format("stats-from = {} is outside [1, {}], the rows of the returns",
