@@ -59,7 +59,7 @@ Diagnosis diagnose(const Values& values) {
   diagnosis.to = raw.panel.dates.back();
   count_missing(raw.panel, diagnosis);
   if (raw.kind == market::PanelKind::prices) suspect_returns(raw.panel, diagnosis);
-  diagnosis.cleaned = market::clean(raw.panel, diagnosis.settings);
+  diagnosis.cleaned = cleaned(raw, diagnosis.settings);
   return diagnosis;
 }
 

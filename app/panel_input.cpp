@@ -55,6 +55,16 @@ void refuse_empty(const PanelInput& input) {
       panel.n() == 0 ? "asset" : "row", example));
 }
 
+// What is wrong with a panel is wrong with its file.
+template <class Work>
+auto in_file(const std::string& file, const Work& work) {
+  try {
+    return work();
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", printable(file, 4 * file.size()), error.what()));
+  }
+}
+
 }  // namespace
 
 RawPanel read_raw_panel(const Values& values, const Log& log) {
@@ -79,20 +89,22 @@ market::CleaningSettings cleaning_settings(const Values& values, market::PanelKi
           .on_suspect = mode_of(values.text("on-suspect"))};
 }
 
+market::Cleaned cleaned(const RawPanel& raw, const market::CleaningSettings& settings) {
+  return in_file(raw.file, [&] { return market::clean(raw.panel, settings); });
+}
+
 PanelInput read_panel_input(const Values& values, const Log& log) {
   RawPanel raw = read_raw_panel(values, log);
   PanelInput input;
   input.file = raw.file;
   input.settings = cleaning_settings(values, raw.kind);
-  input.cleaning = market::clean(raw.panel, input.settings);
+  input.cleaning = cleaned(raw, input.settings);
   raw.panel = {};
-  refuse_empty(input);
   input.warnings = market::summary(input.cleaning, input.settings);
-  try {
-    input.returns = market::simple_returns(input.cleaning.panel, input.settings.kind);
-  } catch (const InputError& error) {  // knows the cell, and not the file
-    throw InputError(fmt::format("{}: {}", printable(input.file, 400), error.what()));
-  }
+  input.returns = in_file(input.file, [&] {
+    refuse_empty(input);
+    return market::simple_returns(input.cleaning.panel, input.settings.kind);
+  });
   return input;
 }
 

@@ -34,5 +34,6 @@ struct RawPanel {
 };
 RawPanel read_raw_panel(const settings::Values& values, const Log& log);
 market::CleaningSettings cleaning_settings(const settings::Values& values, market::PanelKind kind);
+market::Cleaned cleaned(const RawPanel& raw, const market::CleaningSettings& settings);
 
 }  // namespace sharpen::app

@@ -60,6 +60,9 @@ std::string panel_csv(const Panel& panel) {
 }
 
 void write_panel(const Panel& panel, const std::filesystem::path& file) {
+  if (file.extension() == ".gz")  // the reader would try to unpack it
+    fail({file.string()},
+         "the panel is written as plain CSV; give a name that does not end in .gz");
   write_file(file, panel_csv(panel));
 }
 

@@ -213,7 +213,8 @@ TEST_F(Doctor, RefusesWhatItCannotRead) {
 
 TEST_F(Doctor, WithErrorRefusesAPanelWithSuspects) {
   expect_refused({"doctor", prices(), "--on-suspect", "error"},
-                 "the panel has 2 suspects, the first of them: ticker B, 2024-01-20, split");
+                 folder_.path("prices.csv") +
+                     ": the panel has 2 suspects, the first of them: ticker B, 2024-01-20, split");
   EXPECT_EQ(doctor({prices(), "--on-suspect", "error", "--tickers", "A,D"})["suspects"], 0);
 }
 
@@ -279,9 +280,11 @@ TEST_F(Doctor, AndSolveCleanAlike) {
 }
 
 TEST_F(Doctor, AndSolveRefuseWhatHasNoReturns) {
-  expect_refused({"solve", "--prices", prices("0"), "--lookback", "all"},
-                 "the price 0 of ticker A on 2024-01-15 is not positive and has no return; correct "
-                 "it, or give --on-suspect adjust, drop-asset or drop-day");
+  expect_refused(
+      {"solve", "--prices", prices("0"), "--lookback", "all"},
+      folder_.path("prices.csv") +
+          ": the price 0 of ticker A on 2024-01-15 is not positive and has no return; correct "
+          "it, or give --on-suspect adjust, drop-asset or drop-day");
   EXPECT_EQ(
       run_program({"solve", "--prices", prices("0"), "--lookback", "all", "--on-suspect", "adjust"})
           .exit_code,

@@ -324,6 +324,12 @@ TEST(WritePanel, ReplacesAFileWholeAndLeavesNothingBehind) {
             folder.path("none/p.csv") +
                 ": cannot be written: No such file or directory; check the "
                 "folder and its permissions");
+  const std::string packed = folder.path("p.csv.gz");
+  EXPECT_EQ(error_of([&] {
+              write_panel(panel, packed);
+              return 0;
+            }),
+            packed + ": the panel is written as plain CSV; give a name that does not end in .gz");
   EXPECT_THROW(write_panel(panel, "/dev/full"), std::runtime_error);
   const auto names = std::filesystem::directory_iterator(folder.path(""));
   EXPECT_EQ(std::distance(begin(names), end(names)), 2);  // p.csv and d

@@ -60,7 +60,8 @@ Panel parse_panel(std::string_view text, std::string_view name, PanelKind kind,
 
 // The panel in the wide layout, in the fewest digits that read back to the same bits; NaN is an
 // empty cell. Written under a temporary name in the same folder and then renamed. A file that
-// cannot be written is an InputError; nothing half-written is left.
+// cannot be written, or has a name that ends in .gz, is an InputError; nothing half-written is
+// left.
 void write_panel(const Panel& panel, const std::filesystem::path& file);
 std::string panel_csv(const Panel& panel);
 
