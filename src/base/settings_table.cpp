@@ -20,7 +20,7 @@ std::vector<Setting> rows() {
       // Where the numbers come from.
       {.name = "prices",
        .kind = Kind::text,
-       .text = "panel of prices: CSV, one row per date, one column per ticker",
+       .text = "panel of prices: CSV, one column per ticker, or date,ticker,close; may end in .gz",
        .placeholder = "FILE",
        .commands = kPanel,
        .group = Group::input},
