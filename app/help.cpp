@@ -108,7 +108,7 @@ std::string program_help() {
 
 std::string command_help(const CommandInfo& info) {
   const std::size_t width = page_width();
-  std::string out = fmt::format("sharpen {}: {}\n\n", info.name, info.text) + usage(info);
+  std::string out = fmt::format("{}\n\n", info.text) + usage(info);
   if (!info.example.empty()) out += fmt::format("Example: {}\n", info.example);
   for (const Group group : {Group::input, Group::window, Group::portfolio, Group::market,
                             Group::trading, Group::statistics, Group::running}) {

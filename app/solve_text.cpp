@@ -93,9 +93,9 @@ std::string solution_text(const Solution& solution) {
   std::string out = title(solution) + "\n";
   if (!solution.held().empty()) out += holdings_table(solution) + "\n";
   // What the numbers say of themselves is not what the future will pay.
-  out += fmt::format(
-      "Sharpe     {} ({}), {}\n", sharpe(portfolio.sharpe), periods(solution.periods_per_year),
-      solution.input.window ? "of the window itself" : "of the given moments");
+  out += fmt::format("Sharpe     {} ({}), {}\n", sharpe(portfolio.sharpe),
+                     periods(solution.periods_per_year),
+                     solution.input.window ? "of the window itself" : "of the given moments");
   out += fmt::format("full       {}", sharpe(solution.full_sharpe));
   const double share = solution.share_of_full();
   out += std::isnan(share) ? "\n" : fmt::format("; {} of it is kept\n", percent(share));
