@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "sharpen/base/error.hpp"
+#include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
 
 namespace sharpen::select {
@@ -129,7 +130,7 @@ TEST(Explain, RanksByTheScoreOfTheOptimizer) {
       const Eigen::VectorXd m = positive ? c.mu : Eigen::VectorXd(c.mu - B / A * ones);
       const Eigen::VectorXd z = optimizer == Optimizer::oscar
                                     ? Eigen::VectorXd(c.Sigma.llt().matrixL().solve(m))
-                                    : Eigen::VectorXd(testing::naive_inverse_root(c.Sigma) * m);
+                                    : Eigen::VectorXd(testing::inverse_root(c.Sigma) * m);
       std::vector<Index> ranks;
       for (const Reason& reason : c.explanation.reasons) {
         EXPECT_NEAR(reason.score, std::abs(z[reason.asset]) / z.norm(), 1e-9);
