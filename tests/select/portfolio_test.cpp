@@ -52,7 +52,7 @@ TEST(Scores, RankByTheirDefinitionOnBothFaces) {
       EXPECT_EQ(run(Sigma, mu, 6, Optimizer::oscar, net).support,
                 largest(Sigma.llt().matrixL().solve(m), 6));
       EXPECT_EQ(run(Sigma, mu, 6, Optimizer::symmetric, net).support,
-                largest(sharpen::testing::naive_inverse_root(Sigma) * m, 6));
+                largest(sharpen::testing::inverse_root(Sigma) * m, 6));
     }
   }
 }
