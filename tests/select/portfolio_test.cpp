@@ -8,6 +8,7 @@
 #include "select/naive.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
+#include "support/linear_algebra.hpp"
 
 namespace sharpen::select::testing {
 namespace {
