@@ -1,0 +1,63 @@
+// A trained model: what it was trained on, how, and the parameters of its members.
+//
+// Member m maps a window of returns R (T, n) to expected returns by
+//   x_ti = (R_ti - mean_i) / scale_i,  mu_i = scale_i f_m(x)_i
+// with mean and scale learned on the training samples.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/base/threads.hpp"
+#include "sharpen/base/view.hpp"
+#include "sharpen/learn/settings.hpp"
+
+namespace sharpen::learn {
+
+struct Scaling {
+  std::vector<double> mean, scale;  // (n), scale > 0
+
+  bool operator==(const Scaling&) const = default;
+};
+
+struct Member {
+  std::vector<float> parameters;   // of shape settings.shape(n)
+  Index epochs = 0;                // run
+  Index best_epoch = 0;            // whose parameters these are, from 1
+  double validation_loss = 0.0;    // decision loss at the best epoch; NaN without validation
+  double validation_sharpe = 0.0;  // per period; NaN without validation
+};
+
+struct Model {
+  TrainSettings settings;
+  std::vector<std::string> tickers;   // (n)
+  std::string first_date, last_date;  // of the returns it has seen, validation included
+  std::string validation_from;        // first target date of the validation; "": none
+  Index samples = 0, validation_samples = 0;
+  double periods_per_year = 252.0;
+  Scaling scaling;
+  std::vector<Member> members;
+
+  Index n() const { return static_cast<Index>(tickers.size()); }
+};
+
+// Expectations of one member for several windows: mu (W, m). Window w is the T rows of `returns`
+// (R, m) before row ends[w]; column j of `returns` is asset assets[j] of the model. joint needs all
+// n assets in order. Non-finite returns give non-finite expectations.
+void expected_returns(const Model& model, Index member, ConstMat returns,
+                      std::span<const Index> ends, std::span<const Index> assets, Mat mu,
+                      const Threads& threads);
+
+// Model files: little-endian, versioned, with a checksum over everything before it
+// (docs/learning.md). Reading checks every length before it allocates and runs nothing from the
+// file; a file that is truncated, altered, of a newer version or no model at all is an InputError
+// that says which.
+void write_model(const Model& model, const std::filesystem::path& file);
+Model read_model(const std::filesystem::path& file);
+std::string model_bytes(const Model& model);
+Model parse_model(std::string_view bytes, std::string_view name);
+
+}  // namespace sharpen::learn

@@ -1,0 +1,70 @@
+// What a training is made of (docs/learning.md): a network, a layer, a loss and a rule to stop.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/base/settings.hpp"
+#include "sharpen/layer/sparse_tangent.hpp"
+#include "sharpen/learn/network.hpp"
+#include "sharpen/risk/risk.hpp"
+
+namespace sharpen::learn {
+
+enum class NetworkKind {
+  joint,   // all T n returns of a window in, n expectations out
+  shared,  // the T returns of one asset in, its expectation out; one network for every asset
+};
+
+// How alpha weighs the decision gradient against the prediction gradient at mu:
+enum class Mixing {
+  literal,   // as they come: alpha (-r'w) + (1 - alpha) |mu - r|^2
+  balanced,  // the decision gradient scaled to the root mean square of the other, batch by batch
+};
+
+enum class DecisionLoss {
+  mean_return,  // "return": -r'w, the paper's
+  sharpe,       // -mean(r'w) / sd(r'w) over the batch
+};
+
+std::string_view name(NetworkKind kind);
+std::string_view name(Mixing mixing);
+std::string_view name(DecisionLoss loss);
+
+struct TrainSettings {
+  // Predictor.
+  NetworkKind network = NetworkKind::joint;
+  std::vector<Index> hidden = {512, 256};
+  Index lookback = 100;  // T
+
+  // Loss.
+  double alpha = 0.5;  // 0: prediction only
+  Mixing mixing = Mixing::balanced;
+  DecisionLoss decision_loss = DecisionLoss::mean_return;
+  Index horizon = 1;     // h: the target is the mean return of the next h periods
+  Index warm_start = 1;  // epochs of prediction only before alpha applies
+
+  // Layer. layer.k is what `k` is among n assets; layer.beta is beta of the first epoch.
+  settings::CountOrShare k = {.count = 0, .percent = 10.0};
+  layer::LayerSettings layer;
+  double beta_final = 0.0;  // beta of the last epoch, reached geometrically; 0: constant
+  double shrinkage = 0.10;
+  risk::Form form = risk::Form::automatic;
+
+  // Optimization.
+  Index batch = 64;
+  AdamSettings adam;
+  Index epochs = 30;        // at most
+  double validation = 0.2;  // share of the samples, the last ones; 0: none, all epochs are run
+  Index patience = 5;       // epochs without a better validation loss before stopping
+
+  Index ensemble = 1;  // members
+  std::uint64_t seed = 0;
+
+  // Throws InputError naming field, value and bound. n: assets.
+  void validate(Index n) const;
+  Shape shape(Index n) const;  // of one network
+};
+
+}  // namespace sharpen::learn

@@ -1,0 +1,72 @@
+// Training: samples in, a model out.
+//
+// Sample s has the window of T rows that ends before row e_s, its covariance, and as target the
+// mean of the h rows from e_s on. Samples are in order of time; the last share of them validates,
+// and the h before those are left out, so that no training target reaches into the validation.
+// Each epoch walks the training samples in an order drawn from (seed, member, epoch); the
+// parameters of the epoch with the best validation decision loss are kept, whatever alpha is.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "sharpen/base/threads.hpp"
+#include "sharpen/learn/model.hpp"
+#include "sharpen/learn/settings.hpp"
+#include "sharpen/market/panel.hpp"
+
+namespace sharpen::learn {
+
+struct EpochReport {
+  Index member = 0, epoch = 0;  // epoch from 1
+  double loss = 0.0;            // training, mean over the batches
+  double prediction_loss = 0.0, decision_loss = 0.0;
+  double validation_loss = 0.0, validation_sharpe = 0.0;  // NaN without validation
+  Index best_epoch = 0;
+};
+
+// Called by one thread at a time.
+struct TrainControl {
+  std::function<void(const EpochReport&)> epoch = {};
+  std::function<void(Index batches_done, Index batches_most)> progress = {};
+  std::function<bool()> stop = {};  // true: give up after the batches in hand
+  // Where the state after every epoch is kept; empty: nowhere. One file per member, replaced whole.
+  std::filesystem::path checkpoints = {};
+  bool resume = false;  // from `checkpoints`, to the bits of an uninterrupted training
+};
+
+class Stopped : public std::runtime_error {
+ public:
+  Stopped() : std::runtime_error("interrupted") {}
+};
+
+// The loss is not a number or has exploded. The text names member, epoch, batch and the likely
+// setting; `model` is the last good one, if there is any.
+class Diverged : public std::runtime_error {
+ public:
+  Diverged(const std::string& text, std::optional<Model> model)
+      : std::runtime_error(text), last_good(std::move(model)) {}
+  std::optional<Model> last_good;
+};
+
+// `returns`: the training part, complete. Throws InputError for settings or data that do not fit,
+// Stopped, Diverged.
+Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
+            const Threads& threads, const TrainControl& control = {});
+
+struct TrainingPlan {
+  Index samples = 0, validation_samples = 0, batches = 0;  // batches: per epoch
+  Index parameters = 0;                                    // of one member
+  double minutes = 0.0;                                    // at most, from timed steps
+  double gigabytes = 0.0;
+};
+
+// What train would take. Runs a few steps to time them.
+TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& settings,
+                           const Threads& threads);
+
+}  // namespace sharpen::learn
