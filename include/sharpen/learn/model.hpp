@@ -24,7 +24,7 @@ struct Scaling {
 };
 
 struct Member {
-  std::vector<float> parameters;   // of shape settings.shape(n)
+  Network<float> network;          // of shape settings.shape(n)
   Index epochs = 0;                // run
   Index best_epoch = 0;            // whose parameters these are, from 1
   double validation_loss = 0.0;    // decision loss at the best epoch; NaN without validation
