@@ -1,0 +1,307 @@
+#include "learn/bytes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <system_error>
+
+#include "market/place.hpp"
+#include "market/text_file.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+constexpr std::size_t kMagic = 8, kVersion = 4, kLength = 8, kChecksum = 4;
+constexpr std::size_t kHeader = kMagic + kVersion + kLength;
+constexpr std::size_t kBlock = std::size_t{1} << 20;
+
+std::uint64_t decoded(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i > 0; --i)
+    value = value << 8 | static_cast<unsigned char>(bytes[i - 1]);
+  return value;
+}
+
+template <class Real>
+void append(std::string& out, std::span<const Real> values) {
+  static_assert(std::numeric_limits<Real>::is_iec559);
+  using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+  if constexpr (std::endian::native == std::endian::little) {
+    out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+  } else {
+    for (const Real value : values)
+      for (std::size_t i = 0; i < sizeof(Real); ++i)
+        out.push_back(static_cast<char>(std::bit_cast<Bits>(value) >> (8 * i)));
+  }
+}
+
+template <class Real>
+std::vector<Real> array_of(std::string_view bytes) {
+  using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+  std::vector<Real> out(bytes.size() / sizeof(Real));
+  if (out.empty()) return out;
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+  } else {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = std::bit_cast<Real>(
+          static_cast<Bits>(decoded(bytes.substr(i * sizeof(Real), sizeof(Real)))));
+  }
+  return out;
+}
+
+[[noreturn]] void refuse(std::string_view name, const std::string& what) {
+  market::fail({name}, what);
+}
+
+[[noreturn]] void refuse_cut_short(std::string_view name, const FileKind& kind, std::size_t has,
+                                   std::uint64_t of) {
+  refuse(name, fmt::format("is a {} cut short: {} of its {} bytes are there; copy it again, or {}",
+                           kind.noun, has, of, kind.remedy));
+}
+
+// The length that a file of this kind says it has, from its first bytes: kHeader of them, or all
+// there are.
+std::uint64_t checked_header(std::string_view start, std::string_view name, const FileKind& kind) {
+  if (start.empty())
+    refuse(name,
+           fmt::format("is empty and no {}; name another file, or {}", kind.noun, kind.remedy));
+  const std::size_t common = std::min(start.size(), kMagic);
+  if (start.substr(0, common) != kind.magic.substr(0, common))
+    refuse(name, fmt::format("is not a {} of Sharpen: it starts with other bytes; name a file that "
+                             "is one",
+                             kind.noun));
+  if (start.size() < kHeader)
+    refuse(name, fmt::format("is a {} cut short: only {} there; copy it again, or {}", kind.noun,
+                             start.size() == 1 ? std::string("1 byte is")
+                                               : fmt::format("{} bytes are", start.size()),
+                             kind.remedy));
+  const std::uint64_t version = decoded(start.substr(kMagic, kVersion));
+  if (version > kind.version)
+    refuse(name, fmt::format("is a {} of format version {}, and this program reads versions up to "
+                             "{}; use a newer Sharpen, or {}",
+                             kind.noun, version, kind.version, kind.remedy));
+  const std::uint64_t length = decoded(start.substr(kMagic + kVersion, kLength));
+  if (version == 0 || length < kHeader + kChecksum)
+    refuse(name, fmt::format("is altered or damaged: no {} has {}; copy it again, or {}", kind.noun,
+                             version == 0 ? std::string("format version 0")
+                                          : fmt::format("a length of {} bytes", length),
+                             kind.remedy));
+  return length;
+}
+
+void check_length(std::uint64_t length, std::size_t has, std::string_view name,
+                  const FileKind& kind) {
+  if (has < length) refuse_cut_short(name, kind, has, length);
+  if (has > length)
+    refuse(name, fmt::format("is a {} of {} bytes with more after them; copy it again, or {}",
+                             kind.noun, length, kind.remedy));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(const char* path) : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& file)
+      : name_(file.string()), descriptor_(name_.c_str()) {
+    if (name_.empty()) throw InputError("the file name is empty; name the file to read");
+    if (descriptor_.get() < 0 || ::fstat(descriptor_.get(), &info_) != 0) fail(errno);
+    if (S_ISDIR(info_.st_mode)) refuse(name_, "is a directory; name a file in it");
+  }
+
+  const std::string& name() const { return name_; }
+
+  // Where the size is known beforehand.
+  bool is_regular() const { return S_ISREG(info_.st_mode); }
+  std::size_t size() const { return static_cast<std::size_t>(std::max<off_t>(info_.st_size, 0)); }
+
+  // Appends up to `most` bytes, fewer only at the end.
+  void read(std::string& out, std::size_t most) const {
+    const std::size_t start = out.size();
+    out.resize(start + most);
+    std::size_t done = start;
+    while (done < out.size()) {
+      const ssize_t got = ::read(descriptor_.get(), out.data() + done, out.size() - done);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail(errno);
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    out.resize(done);
+  }
+
+ private:
+  [[noreturn]] void fail(int error) const {
+    const std::string reason = std::generic_category().message(error);
+    refuse(name_, fmt::format("cannot be read: {}; check the path and its permissions", reason));
+  }
+
+  std::string name_;
+  Descriptor descriptor_;
+  struct stat info_ {};
+};
+
+}  // namespace
+
+ByteWriter::ByteWriter(const FileKind& kind, std::size_t expected) {
+  bytes_.reserve(std::max(expected, kHeader + kChecksum));
+  bytes_.append(kind.magic);
+  u32(kind.version);
+  u64(0);  // length, once it is known
+}
+
+void ByteWriter::little_endian(std::uint64_t value, int size) {
+  for (int i = 0; i < size; ++i) bytes_.push_back(static_cast<char>(value >> (8 * i)));
+}
+
+void ByteWriter::f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
+
+void ByteWriter::text(std::string_view value) {
+  if (value.size() > std::numeric_limits<std::uint32_t>::max())
+    throw InputError("a text of more than 4 GB cannot be written; shorten it");
+  u32(static_cast<std::uint32_t>(value.size()));
+  bytes_.append(value);
+}
+
+void ByteWriter::floats(std::span<const float> values) {
+  u64(values.size());
+  append(bytes_, values);
+}
+
+void ByteWriter::doubles(std::span<const double> values) {
+  u64(values.size());
+  append(bytes_, values);
+}
+
+std::string ByteWriter::finish() {
+  const std::uint64_t length = bytes_.size() + kChecksum;
+  for (std::size_t i = 0; i < kLength; ++i)
+    bytes_[kMagic + kVersion + i] = static_cast<char>(length >> (8 * i));
+  u32(0);
+  const std::uint32_t sum = checksum(bytes_);
+  bytes_.resize(bytes_.size() - kChecksum);
+  u32(sum);
+  return std::move(bytes_);
+}
+
+std::uint32_t checksum(std::string_view bytes) {
+  const std::size_t size = bytes.size() - std::min(bytes.size(), kChecksum);
+  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), size));
+}
+
+ByteReader::ByteReader(std::string_view bytes, std::string_view name, const FileKind& kind)
+    : name_(name), kind_(kind) {
+  check_length(checked_header(bytes.substr(0, kHeader), name, kind), bytes.size(), name, kind);
+  if (decoded(bytes.substr(bytes.size() - kChecksum)) != checksum(bytes))
+    refuse(name,
+           fmt::format("is altered or damaged: its checksum is not that of its bytes; copy it "
+                       "again, or {}",
+                       kind.remedy));
+  version_ = static_cast<std::uint32_t>(decoded(bytes.substr(kMagic, kVersion)));
+  bytes_ = bytes.substr(0, bytes.size() - kChecksum);
+  at_ = kHeader;
+}
+
+void ByteReader::fail(std::string_view what) const {
+  refuse(name_, fmt::format("is not a valid {}: {}; {}", kind_.noun, what, kind_.remedy));
+}
+
+std::string_view ByteReader::take(std::size_t size, std::string_view field) {
+  if (size > left()) fail(fmt::format("{} needs {} bytes and {} are left", field, size, left()));
+  const std::string_view taken = bytes_.substr(at_, size);
+  at_ += size;
+  return taken;
+}
+
+std::uint64_t ByteReader::little_endian(std::size_t size) {
+  return decoded(take(size, "a number"));
+}
+
+std::uint8_t ByteReader::u8() { return static_cast<std::uint8_t>(little_endian(1)); }
+std::uint32_t ByteReader::u32() { return static_cast<std::uint32_t>(little_endian(4)); }
+std::uint64_t ByteReader::u64() { return little_endian(8); }
+double ByteReader::f64() { return std::bit_cast<double>(u64()); }
+
+std::string ByteReader::text(std::string_view field) {
+  const std::size_t size = u32();
+  return std::string(take(size, field));
+}
+
+std::size_t ByteReader::count(std::string_view field, std::size_t least) {
+  const std::uint64_t count = u64();
+  if (count > left() / std::max<std::size_t>(least, 1))
+    fail(fmt::format("{} {} do not fit into the {} bytes left", count, field, left()));
+  return static_cast<std::size_t>(count);
+}
+
+std::string_view ByteReader::elements(std::string_view field, std::size_t expected,
+                                      std::size_t size) {
+  const std::size_t found = count(field, size);
+  if (found != expected) fail(fmt::format("it has {} {} and needs {}", found, field, expected));
+  return take(found * size, field);
+}
+
+std::vector<float> ByteReader::floats(std::string_view field, std::size_t expected) {
+  return array_of<float>(elements(field, expected, sizeof(float)));
+}
+
+std::vector<double> ByteReader::doubles(std::string_view field, std::size_t expected) {
+  return array_of<double>(elements(field, expected, sizeof(double)));
+}
+
+void ByteReader::finish() const {
+  if (left() > 0) fail(fmt::format("{} bytes follow its last field", left()));
+}
+
+std::string read_file_of(const FileKind& kind, const std::filesystem::path& file) {
+  const InputFile input(file);
+  std::string bytes;
+  input.read(bytes, kHeader);
+  const std::uint64_t length = checked_header(bytes, input.name(), kind);
+  if (input.is_regular()) check_length(length, input.size(), input.name(), kind);
+  const std::size_t most = market::most_memory();
+  if (length > most)
+    refuse(input.name(), fmt::format("is a {} of {} bytes, which do not fit into memory; use a "
+                                     "machine with more",
+                                     kind.noun, length));
+  try {
+    // A pipe may say what it likes of its length: memory grows with what really arrives.
+    if (input.is_regular()) bytes.reserve(length + 1);
+    while (bytes.size() < length) {
+      const std::size_t before = bytes.size();
+      input.read(bytes, std::min<std::size_t>(kBlock, length - before));
+      if (bytes.size() == before) refuse_cut_short(input.name(), kind, before, length);
+    }
+    input.read(bytes, 1);  // one byte too many says that there are more
+  } catch (const std::bad_alloc&) {
+    refuse(input.name(), fmt::format("is a {} of {} bytes, which do not fit into memory; use a "
+                                     "machine with more",
+                                     kind.noun, length));
+  }
+  return bytes;
+}
+
+}  // namespace sharpen::learn
