@@ -1,0 +1,339 @@
+#include <cblas.h>
+#include <fmt/format.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "baseline/columns.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/baseline/mssrm.hpp"
+#include "sharpen/layer/tangent.hpp"
+
+namespace sharpen::baseline {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kShorten = 0.999;  // the published step, as a share of 1 / lambda_max(Q)
+
+bool finite(ConstVec values) {
+  return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+
+double norm(ConstVec x) {
+  double sum = 0.0;
+  for (const double value : x) sum += value * value;
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+void MssrmLongSettings::validate() const {
+  if (k < 1) throw InputError(fmt::format("k = {} is outside [1, inf)", k));
+  if (!(epsilon > 0.0 && std::isfinite(epsilon)))
+    throw InputError(fmt::format("epsilon = {} is outside (0, inf)", epsilon));
+  if (!(tolerance > 0.0 && tolerance < 1.0))
+    throw InputError(fmt::format("tolerance = {} is outside (0, 1)", tolerance));
+  if (max_iterations < 1)
+    throw InputError(fmt::format("max_iterations = {} is outside [1, inf)", max_iterations));
+}
+
+struct MssrmLong::Work {
+  Work(const MssrmLongSettings& s, Index size)
+      : settings(s), n(size), k(std::min(s.k, size)), columns(size) {
+    for (std::vector<double>* x : {&m, &v, &next, &order, &mean, &diagonal})
+      x->resize(static_cast<std::size_t>(n));
+    support.reserve(static_cast<std::size_t>(n));
+    active.reserve(static_cast<std::size_t>(n));
+    coefficients.reserve(static_cast<std::size_t>(n));
+  }
+
+  void set_matrix(ConstMat given);
+  void set_window(ConstMat window);
+  bool begin(ConstVec signal, MssrmLongResult& out);
+  double largest_eigenvalue();
+  void solve(MssrmLongResult& out);
+  bool iterate(double alpha, Index& iterations);
+  void first_step(double alpha);
+  void step(double alpha);
+  void project();
+  void take_support();
+  const double* column(Index j);
+  void gradient(Vec g);
+  bool certify();
+  void give(bool converged, MssrmLongResult& out);
+
+  const MssrmLongSettings settings;
+  const Index n, k;
+  ConstMat Sigma;         // given, or
+  std::vector<double> X;  // (T, n) centred window divided by sqrt(T - 1): Sigma = X^T X
+  Index T = 0;
+  Columns columns;  // of Q
+  double scale = 1.0;
+  std::vector<double> m, v, next, order, mean, diagonal;  // (n)
+  std::vector<Index> support;                             // v > 0, ascending
+  std::vector<const double*> active;                      // columns of Q on the support
+  std::vector<double> coefficients;                       // (|support|)
+  std::vector<double> gram, eigenvalues, workspace, rows;
+};
+
+void MssrmLong::Work::set_matrix(ConstMat given) {
+  Sigma = given;
+  T = 0;
+  for (Index j = 0; j < n; ++j) diagonal[static_cast<std::size_t>(j)] = given(j, j);
+}
+
+void MssrmLong::Work::set_window(ConstMat window) {
+  Sigma = {};
+  T = window.rows;
+  X.resize(static_cast<std::size_t>(T * n));
+  std::fill(mean.begin(), mean.end(), 0.0);
+  for (Index t = 0; t < T; ++t)
+    for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += window.row(t)[j];
+  for (double& x : mean) x /= static_cast<double>(T);
+  const double divisor = std::sqrt(static_cast<double>(T - 1));
+  std::fill(diagonal.begin(), diagonal.end(), 0.0);
+  for (Index t = 0; t < T; ++t) {
+    double* x = X.data() + t * n;
+    for (std::size_t j = 0; j < mean.size(); ++j) {
+      x[j] = (window.row(t)[j] - mean[j]) / divisor;
+      diagonal[j] += x[j] * x[j];
+    }
+  }
+}
+
+// A portfolio of nothing. False if there is nothing to iterate on.
+bool MssrmLong::Work::begin(ConstVec signal, MssrmLongResult& out) {
+  out.iterations = 0;
+  out.certified = false;
+  out.portfolio.outcome = {};
+  out.portfolio.support.clear();
+  scale = layer::signal_scale(signal);
+  // A covariance whose diagonal is finite is finite: |Sigma_ij|^2 <= Sigma_ii Sigma_jj.
+  bool valid = std::isfinite(scale) && finite(diagonal);
+  for (Index i = 0; i < n && valid && T == 0; ++i) valid = finite(Sigma.row(i));
+  const double nothing = valid ? 0.0 : kNaN;
+  out.portfolio.weights.assign(static_cast<std::size_t>(n), nothing);
+  out.v.assign(static_cast<std::size_t>(n), nothing);
+  out.portfolio.value = kNaN;
+  out.portfolio.sharpe = nothing;
+  if (!valid) return false;
+  out.portfolio.outcome.status = Status::no_signal;
+  // Where no entry is positive v = 0 is optimal, for any k.
+  const bool cash = scale == 0.0 || std::ranges::none_of(signal, [](double x) { return x > 0.0; });
+  out.certified = cash;
+  if (cash) return false;
+  for (std::size_t i = 0; i < m.size(); ++i) m[i] = scale * signal[i];
+  columns.clear();
+  return true;
+}
+
+// Of Sigma; from X X^T where that is smaller.
+double MssrmLong::Work::largest_eigenvalue() {
+  const bool by_rows = T > 0 && T < n;
+  const Index size = by_rows ? T : n;
+  const auto order_of = static_cast<int>(size), cols = static_cast<int>(n);
+  gram.resize(static_cast<std::size_t>(size * size));
+  eigenvalues.resize(static_cast<std::size_t>(size));
+  workspace.resize(static_cast<std::size_t>(2 * size + 1));
+  if (T == 0) {
+    for (Index i = 0; i < n; ++i)
+      std::copy(Sigma.row(i).begin(), Sigma.row(i).end(), gram.begin() + i * n);
+  } else {
+    // X is (T, n) by rows, so (n, T) by columns.
+    cblas_dsyrk(CblasColMajor, CblasLower, by_rows ? CblasTrans : CblasNoTrans, order_of,
+                by_rows ? cols : static_cast<int>(T), 1.0, X.data(), cols, 0.0, gram.data(),
+                order_of);
+  }
+  lapack_int integers = 0;
+  const auto failed = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'N', 'L', order_of, gram.data(),
+                                          order_of, eigenvalues.data(), workspace.data(),
+                                          static_cast<lapack_int>(workspace.size()), &integers, 1);
+  return failed == 0 ? eigenvalues.back() : kNaN;
+}
+
+const double* MssrmLong::Work::column(Index j) {
+  return columns.get(j, [this](Index i, Vec out) {
+    if (T == 0) {
+      std::copy(Sigma.row(i).begin(), Sigma.row(i).end(), out.begin());
+    } else {
+      const auto size = static_cast<int>(n);
+      cblas_dgemv(CblasColMajor, CblasNoTrans, size, static_cast<int>(T), 1.0, X.data(), size,
+                  X.data() + i, size, 0.0, out.data(), 1);
+    }
+    out[static_cast<std::size_t>(i)] += settings.epsilon;
+  });
+}
+
+// next = v - alpha (Q v - m) for the dense start v = m.
+void MssrmLong::Work::first_step(double alpha) {
+  const auto size = static_cast<int>(n);
+  for (std::size_t i = 0; i < v.size(); ++i)
+    next[i] = v[i] + alpha * (m[i] - settings.epsilon * v[i]);
+  if (T == 0) {
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, size, size, -alpha, Sigma.data,
+                static_cast<int>(Sigma.stride), v.data(), 1, 1.0, next.data(), 1);
+    return;
+  }
+  rows.resize(static_cast<std::size_t>(T));
+  cblas_dgemv(CblasColMajor, CblasTrans, size, static_cast<int>(T), 1.0, X.data(), size, v.data(),
+              1, 0.0, rows.data(), 1);
+  cblas_dgemv(CblasColMajor, CblasNoTrans, size, static_cast<int>(T), -alpha, X.data(), size,
+              rows.data(), 1, 1.0, next.data(), 1);
+}
+
+void MssrmLong::Work::step(double alpha) {
+  for (std::size_t s = 0; s < support.size(); ++s)
+    coefficients[s] = -alpha * v[static_cast<std::size_t>(support[s])];
+  for (std::size_t i = 0; i < v.size(); ++i) next[i] = v[i] + alpha * m[i];
+  add_columns(active, coefficients, next);
+}
+
+// Zeroes the negative entries of `next` and keeps the k largest; ties go to the lower column.
+void MssrmLong::Work::project() {
+  Index positive = 0;
+  for (double& x : next) {
+    x = x > 0.0 ? x : 0.0;
+    positive += x > 0.0;
+  }
+  if (positive <= k) return;
+  std::copy(next.begin(), next.end(), order.begin());
+  std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), std::greater<>());
+  const double last = order[static_cast<std::size_t>(k - 1)];
+  Index ties = k;
+  for (const double x : next) ties -= x > last;
+  for (double& x : next) {
+    if (x > last || (x == last && ties-- > 0)) continue;
+    x = 0.0;
+  }
+}
+
+void MssrmLong::Work::take_support() {
+  support.clear();
+  active.clear();
+  for (Index i = 0; i < n; ++i) {
+    if (v[static_cast<std::size_t>(i)] == 0.0) continue;
+    support.push_back(i);
+    active.push_back(column(i));
+  }
+  coefficients.resize(support.size());
+}
+
+// True if it stopped by its tolerance: comparisons are such that NaN never does.
+bool MssrmLong::Work::iterate(double alpha, Index& iterations) {
+  v = m;
+  for (iterations = 1; iterations <= settings.max_iterations; ++iterations) {
+    if (iterations == 1)
+      first_step(alpha);
+    else
+      step(alpha);
+    project();
+    double moved = 0.0;
+    for (std::size_t i = 0; i < v.size(); ++i) moved += (next[i] - v[i]) * (next[i] - v[i]);
+    const bool stop = std::sqrt(moved) <= settings.tolerance * norm(v);
+    std::swap(v, next);
+    take_support();
+    if (stop) return true;
+  }
+  iterations = settings.max_iterations;
+  return false;
+}
+
+// g = Q v - m.
+void MssrmLong::Work::gradient(Vec g) {
+  for (std::size_t i = 0; i < g.size(); ++i) g[i] = -m[i];
+  for (std::size_t s = 0; s < support.size(); ++s)
+    coefficients[s] = v[static_cast<std::size_t>(support[s])];
+  add_columns(active, coefficients, g);
+}
+
+bool MssrmLong::Work::certify() {
+  if (static_cast<Index>(support.size()) < k) return true;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (const Index j : support) smallest = std::min(smallest, v[static_cast<std::size_t>(j)]);
+  gradient(next);
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (v[i] == 0.0 && !(next[i] >= -settings.epsilon * smallest)) return false;
+  return true;
+}
+
+// Weights and what they amount to.
+void MssrmLong::Work::give(bool converged, MssrmLongResult& out) {
+  double total = 0.0, expected = 0.0, variance = 0.0;
+  for (const double x : v) total += x;
+  out.portfolio.outcome.status = converged ? Status::ok : Status::not_converged;
+  out.portfolio.support.assign(support.begin(), support.end());
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    out.v[i] = v[i] / scale;
+    out.portfolio.weights[i] = v[i] / total;
+    expected += m[i] * out.portfolio.weights[i];
+  }
+  std::fill(next.begin(), next.end(), 0.0);
+  for (std::size_t s = 0; s < support.size(); ++s)
+    coefficients[s] = out.portfolio.weights[static_cast<std::size_t>(support[s])];
+  add_columns(active, coefficients, next);
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const double w = out.portfolio.weights[i];
+    variance += w * (next[i] - settings.epsilon * w);
+  }
+  out.portfolio.sharpe = variance > 0.0 ? expected / std::sqrt(variance) / scale : kNaN;
+}
+
+void MssrmLong::Work::solve(MssrmLongResult& out) {
+  const double lambda = largest_eigenvalue() + settings.epsilon;
+  const bool converged = iterate(kShorten / lambda, out.iterations);
+  if (!std::isfinite(norm(v))) {
+    out.portfolio.outcome.status = Status::invalid_input;
+    for (std::vector<double>* x : {&out.portfolio.weights, &out.v})
+      std::fill(x->begin(), x->end(), kNaN);
+    out.portfolio.sharpe = kNaN;
+    return;
+  }
+  if (support.empty()) {
+    out.portfolio.outcome.status = converged ? Status::no_signal : Status::not_converged;
+    return;
+  }
+  out.certified = converged && certify();
+  give(converged, out);
+}
+
+MssrmLong::MssrmLong(const MssrmLongSettings& settings, Index n) {
+  settings.validate();
+  if (n < 1) throw InputError(fmt::format("n = {} is outside [1, inf)", n));
+  const Threads one(1);  // BLAS keeps to one thread from here on
+  work_ = std::make_unique<Work>(settings, n);
+}
+
+MssrmLong::~MssrmLong() = default;
+MssrmLong::MssrmLong(MssrmLong&&) noexcept = default;
+
+void MssrmLong::run(ConstMat Sigma, ConstVec m, MssrmLongResult& out) {
+  Work& work = *work_;
+  if (Sigma.rows != work.n || Sigma.cols != work.n || static_cast<Index>(m.size()) != work.n)
+    throw InputError(
+        fmt::format("Sigma is ({}, {}) and m has {} entries, but mssrm-long was set "
+                    "up for {} assets",
+                    Sigma.rows, Sigma.cols, m.size(), work.n));
+  work.set_matrix(Sigma);
+  if (work.begin(m, out)) work.solve(out);
+}
+
+void MssrmLong::run_on_window(ConstMat window, ConstVec m, MssrmLongResult& out) {
+  Work& work = *work_;
+  if (window.cols != work.n || static_cast<Index>(m.size()) != work.n)
+    throw InputError(
+        fmt::format("the window has {} columns and m {} entries, but mssrm-long was "
+                    "set up for {} assets",
+                    window.cols, m.size(), work.n));
+  if (window.rows < 2)
+    throw InputError(
+        fmt::format("the window has {} rows, but a covariance needs 2 at least", window.rows));
+  work.set_window(window);
+  if (work.begin(m, out)) work.solve(out);
+}
+
+}  // namespace sharpen::baseline
