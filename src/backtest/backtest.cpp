@@ -17,12 +17,28 @@ constexpr const char* kHistoricSplit = "80%";
 
 bool equal_weights(const BacktestSettings& settings) { return settings.optimizer == "equal"; }
 
+// Whether the optimizer is fully invested by definition.
+bool sizes_itself(const BacktestSettings& settings) {
+  return equal_weights(settings) || settings.optimizer == "mssrm-long";
+}
+
 select::Optimizer optimizer_of(const std::string& text) {
   using enum select::Optimizer;
   for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
     if (select::name(optimizer) == text) return optimizer;
-  throw InputError(fmt::format("optimizer = {} is none of oscar, symmetric, greedy, swap, equal",
-                               printable(text)));
+  throw InputError(
+      fmt::format("optimizer = {} is none of oscar, symmetric, greedy, swap, mssrm, mssrm-long, "
+                  "equal",
+                  printable(text)));
+}
+
+// One of the policies over a risk model, with Sigma of the windows or of the training part.
+template <class P>
+std::unique_ptr<Policy> risk_policy(std::unique_ptr<const SignalSource> source,
+                                    const OptimizerSettings& optimizer,
+                                    std::optional<ConstMat> training) {
+  if (!training) return std::make_unique<P>(std::move(source), optimizer);
+  return std::make_unique<P>(std::move(source), optimizer, *training);
 }
 
 void check_settings(const BacktestSettings& settings, const market::Panel* signal) {
@@ -51,7 +67,7 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
                     "needs 2 rows at least",
                     settings.optimizer));
   if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget &&
-      !equal_weights(settings))
+      !sizes_itself(settings))
     throw InputError(
         "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
         "gross or volatility");
@@ -146,8 +162,10 @@ std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
 std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market::Panel& returns,
                                   const WalkSettings& walk, const market::Panel* signal) {
   if (equal_weights(settings)) return std::make_unique<EqualWeights>();
+  const std::string& which = settings.optimizer;
+  const bool baseline = which == "mssrm" || which == "mssrm-long";
   OptimizerSettings optimizer;
-  optimizer.optimizer = optimizer_of(settings.optimizer);
+  if (!baseline) optimizer.optimizer = optimizer_of(which);
   optimizer.k = settings.k;
   optimizer.net = settings.net;
   optimizer.sizing = settings.sizing;
@@ -156,14 +174,17 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
   static_cast<void>(settings.k.of(returns.n(), "k"));
   auto source = source_of(settings, returns, walk, signal);
-  const bool fixed =
-      settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train;
-  if (!fixed) return std::make_unique<SelectingPolicy>(std::move(source), optimizer);
-  if (walk.first_row < 2)
+  std::optional<ConstMat> training;
+  if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
+    training = returns.matrix().middle_rows(0, walk.first_row);
+  if (training && training->rows < 2)
     throw InputError(
         "historic-risk = train needs 2 rows of training at least; choose a later --split");
-  return std::make_unique<SelectingPolicy>(std::move(source), optimizer,
-                                           returns.matrix().middle_rows(0, walk.first_row));
+  if (which == "mssrm-long")
+    return training ? std::make_unique<MssrmLongPolicy>(std::move(source), settings.k, *training)
+                    : std::make_unique<MssrmLongPolicy>(std::move(source), settings.k);
+  if (which == "mssrm") return risk_policy<MssrmPolicy>(std::move(source), optimizer, training);
+  return risk_policy<SelectingPolicy>(std::move(source), optimizer, training);
 }
 
 void warn(BacktestResult& result) {

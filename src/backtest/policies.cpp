@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backtest/choice.hpp"
 #include "sharpen/base/threads.hpp"
 
 namespace sharpen::backtest {
@@ -22,17 +23,25 @@ void column_means(ConstMat rows, Vec mean) {
   for (double& m : mean) m /= static_cast<double>(rows.rows);
 }
 
-risk::RiskSettings risk_settings(const OptimizerSettings& settings) {
-  return {.shrinkage = settings.shrinkage,
-          .form = settings.form,
-          .parts = {.lower = settings.optimizer == select::Optimizer::oscar,
-                    .root = settings.optimizer == select::Optimizer::symmetric,
-                    .restriction = false}};
-}
+class SelectingChooser : public Chooser {
+ public:
+  SelectingChooser(const select::SelectSettings& settings, const risk::Risk& risk)
+      : selector_(settings, risk) {}
+  void choose(const risk::Risk& risk, Index sample, ConstVec mu, Choice& out) override {
+    selector_.run(risk, sample, mu, out.portfolio);
+  }
 
-// Weights that could not be computed, or are out of the range of numbers, are cash.
-void take(const select::Portfolio& portfolio, std::span<const Index> assets, Decision& out) {
+ private:
+  select::Selector selector_;
+};
+
+}  // namespace
+
+void take(const Choice& choice, std::span<const Index> assets, Decision& out) {
+  const select::Portfolio& portfolio = choice.portfolio;
   out.outcome = portfolio.outcome;
+  out.iterations = choice.iterations;
+  out.certified = choice.certified;
   out.positions.clear();
   if (out.outcome.status == Status::invalid_input) return;
   for (const Index i : portfolio.support) {
@@ -45,8 +54,6 @@ void take(const select::Portfolio& portfolio, std::span<const Index> assets, Dec
     if (weight != 0.0) out.positions.push_back({assets[static_cast<std::size_t>(i)], weight});
   }
 }
-
-}  // namespace
 
 bool SignalSource::has(Index, Index) const { return true; }
 
@@ -68,16 +75,16 @@ Index names_to_hold(const settings::CountOrShare& k, Index m) {
   return count ? std::min(static_cast<Index>(k.count), m) : k.of(m, "k");
 }
 
-SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
-                                 const OptimizerSettings& settings)
-    : source_(std::move(source)), settings_(settings), risk_settings_(risk_settings(settings)) {
+RiskPolicy::RiskPolicy(std::unique_ptr<const SignalSource> source,
+                       const OptimizerSettings& settings, risk::Parts parts)
+    : source_(std::move(source)),
+      settings_(settings),
+      risk_settings_{.shrinkage = settings.shrinkage, .form = settings.form, .parts = parts} {
   risk_settings_.validate();
   settings_.sizing.validate();
 }
 
-SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
-                                 const OptimizerSettings& settings, ConstMat training)
-    : SelectingPolicy(std::move(source), settings) {
+void RiskPolicy::fix_risk(ConstMat training) {
   for (Index t = 0; t < training.rows; ++t)
     training_.insert(training_.end(), training.row(t).begin(), training.row(t).end());
   const Index rows = training.rows;
@@ -85,7 +92,7 @@ SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
                                    std::span(&rows, 1), risk_settings_, Threads(1));
 }
 
-Index SelectingPolicy::batch_size(Index m, Index T) const {
+Index RiskPolicy::batch_size(Index m, Index T) const {
   // Doubles per sample. Which form it will be is for the risk model to say; far from the border,
   // where it matters, this is right.
   const auto assets = static_cast<double>(m), rows = static_cast<double>(T);
@@ -98,24 +105,42 @@ Index SelectingPolicy::batch_size(Index m, Index T) const {
   return std::clamp(static_cast<Index>(most), Index{1}, kMostPerBatch);
 }
 
-void SelectingPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const {
+void RiskPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const {
   const auto m = static_cast<Index>(batch.assets.size());
   std::unique_ptr<risk::Risk> own;
   if (!fixed_risk_)
     own = risk::from_windows(batch.returns, batch.lookback, batch.ends, risk_settings_, Threads(1));
   const risk::Risk& risk = fixed_risk_ ? *fixed_risk_ : *own;
-  const select::SelectSettings select = {.k = names_to_hold(settings_.k, m),
-                                         .optimizer = settings_.optimizer,
-                                         .net = settings_.net,
-                                         .sizing = settings_.sizing};
-  select::Selector selector(select, risk);
-  select::Portfolio portfolio;
+  const std::unique_ptr<Chooser> optimizer = chooser(risk, names_to_hold(settings_.k, m));
+  Choice choice;
   std::vector<double> mu(static_cast<std::size_t>(m));
   for (Index i = 0; i < batch.size(); ++i) {
     source_->expected_returns(batch, i, mu);
-    selector.run(risk, fixed_risk_ ? 0 : i, mu, portfolio);
-    take(portfolio, batch.assets, out[static_cast<std::size_t>(i)]);
+    optimizer->choose(risk, fixed_risk_ ? 0 : i, mu, choice);
+    take(choice, batch.assets, out[static_cast<std::size_t>(i)]);
   }
+}
+
+SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
+                                 const OptimizerSettings& settings)
+    : RiskPolicy(std::move(source), settings,
+                 {.lower = settings.optimizer == select::Optimizer::oscar,
+                  .root = settings.optimizer == select::Optimizer::symmetric,
+                  .restriction = false}) {}
+
+SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
+                                 const OptimizerSettings& settings, ConstMat training)
+    : SelectingPolicy(std::move(source), settings) {
+  fix_risk(training);
+}
+
+std::unique_ptr<Chooser> SelectingPolicy::chooser(const risk::Risk& risk, Index k) const {
+  return std::make_unique<SelectingChooser>(
+      select::SelectSettings{.k = k,
+                             .optimizer = settings().optimizer,
+                             .net = settings().net,
+                             .sizing = settings().sizing},
+      risk);
 }
 
 void EqualWeights::decide(const WindowBatch& batch, std::span<Decision> out) const {

@@ -320,6 +320,8 @@ Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkS
         decides ? &decisions[static_cast<std::size_t>(since / settings.rebalance)] : nullptr;
     run.n_decisions += decides;
     run.n_jittered += decides && decision->outcome.jittered();
+    run.n_certified += decides && decision->certified;
+    run.iterations += decides ? decision->iterations : 0;
     alive = account.trade_and_hold(row, decision);
   }
   // Ruin can come before the statistics begin: then they cover nothing.

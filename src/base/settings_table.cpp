@@ -183,7 +183,7 @@ std::vector<Setting> rows() {
            "how the names are chosen (docs/solve.md); equal, 1/n of each asset, is for backtest",
        .placeholder = "NAME",
        .preset = "swap",
-       .choices = {"oscar", "symmetric", "greedy", "swap", "equal"},
+       .choices = {"oscar", "symmetric", "greedy", "swap", "mssrm", "mssrm-long", "equal"},
        .commands = kPortfolio},
       {.name = "lookback",
        .kind = Kind::count_or_all,

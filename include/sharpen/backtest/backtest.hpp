@@ -30,7 +30,7 @@ std::string_view name(Framework framework);
 
 struct BacktestSettings {
   Framework framework = Framework::rolling;
-  std::string optimizer = "swap";  // oscar, symmetric, greedy, swap, equal
+  std::string optimizer = "swap";  // oscar, symmetric, greedy, swap, mssrm, mssrm-long, equal
   settings::CountOrShare k = {.count = 0, .percent = 10.0};
   layer::Net net = layer::Net::positive;
   layer::SizingSettings sizing;  // its target volatility is per period

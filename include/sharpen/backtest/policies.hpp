@@ -71,18 +71,38 @@ struct OptimizerSettings {
 // The count among the m assets of a day: at least 1, at most m.
 Index names_to_hold(const settings::CountOrShare& k, Index m);
 
-// mu from the source, Sigma of the window, at most k names (select.hpp).
-class SelectingPolicy : public Policy {
- public:
-  SelectingPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings);
-  // Sigma of the training part (T, n) instead of the windows'. Needs panels without gaps.
-  SelectingPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
-                  ConstMat training);
+// What an optimizer gives for one decision.
+struct Choice {
+  select::Portfolio portfolio;
+  Index iterations = 0;
+  bool certified = false;
+};
 
+// An optimizer at work on one batch, with memory of its own.
+class Chooser {
+ public:
+  virtual ~Chooser() = default;
+  virtual void choose(const risk::Risk& risk, Index sample, ConstVec mu, Choice& out) = 0;
+};
+
+// mu from the source, Sigma of the window: what every optimizer over a risk model shares.
+class RiskPolicy : public Policy {
+ public:
   Index least_history() const override { return fixed_risk_ ? 0 : 2; }
   bool usable(Index row, Index asset) const override { return source_->has(row, asset); }
   Index batch_size(Index m, Index T) const override;
   void decide(const WindowBatch& batch, std::span<Decision> out) const override;
+
+ protected:
+  RiskPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
+             risk::Parts parts);
+  // Sigma of the training part (T, n) instead of the windows'. Needs panels without gaps.
+  void fix_risk(ConstMat training);
+
+  // For portfolios of at most k names.
+  virtual std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const = 0;
+
+  const OptimizerSettings& settings() const { return settings_; }
 
  private:
   std::unique_ptr<const SignalSource> source_;
@@ -90,6 +110,49 @@ class SelectingPolicy : public Policy {
   risk::RiskSettings risk_settings_;
   std::vector<double> training_;            // a copy: a low-rank risk refers to it
   std::unique_ptr<risk::Risk> fixed_risk_;  // one sample
+};
+
+// At most k names by settings.optimizer (select.hpp).
+class SelectingPolicy : public RiskPolicy {
+ public:
+  SelectingPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings);
+  // Sigma of the training part (T, n).
+  SelectingPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
+                  ConstMat training);
+
+ private:
+  std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const override;
+};
+
+// mssrm: projected ascent on the Sharpe ratio (baseline/mssrm.hpp). settings.optimizer is not
+// used.
+class MssrmPolicy : public RiskPolicy {
+ public:
+  MssrmPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings);
+  MssrmPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
+              ConstMat training);
+
+ private:
+  std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const override;
+};
+
+// mssrm-long: fully invested and long only, from the plain covariance of the window, or of the
+// training part: no shrinkage, no sizing.
+class MssrmLongPolicy : public Policy {
+ public:
+  MssrmLongPolicy(std::unique_ptr<const SignalSource> source, const settings::CountOrShare& k);
+  // The covariance of the training part (T, n). Needs panels without gaps.
+  MssrmLongPolicy(std::unique_ptr<const SignalSource> source, const settings::CountOrShare& k,
+                  ConstMat training);
+
+  Index least_history() const override { return training_.empty() ? 2 : 0; }
+  bool usable(Index row, Index asset) const override { return source_->has(row, asset); }
+  void decide(const WindowBatch& batch, std::span<Decision> out) const override;
+
+ private:
+  std::unique_ptr<const SignalSource> source_;
+  settings::CountOrShare k_;
+  std::vector<double> training_;  // (T, n)
 };
 
 // 1/m of wealth in each of the day's m assets, fully invested: no sizing, no k, no history.

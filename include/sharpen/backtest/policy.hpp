@@ -22,6 +22,10 @@ struct Position {
 struct Decision {
   Outcome outcome;
   std::vector<Position> positions;  // non-zero weights, ascending by asset; empty for cash
+  // Of an optimizer that iterates: its steps, and whether it proved what it promises
+  // (docs/baselines.md).
+  Index iterations = 0;
+  bool certified = false;
 };
 
 // Consecutive decisions over the same assets, with windows of the same length T. Window i is

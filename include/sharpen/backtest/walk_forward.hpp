@@ -87,7 +87,9 @@ struct Run {
   std::vector<Index> trades_begin;
   double risk_free = 0.0;  // f
   Index n_decisions = 0;
-  Index n_jittered = 0;  // decisions whose covariance needed jitter
+  Index n_jittered = 0;   // decisions whose covariance needed jitter
+  Index n_certified = 0;  // decisions that are proved (Decision::certified)
+  Index iterations = 0;   // of all decisions
 
   Index periods() const { return static_cast<Index>(dates.size()); }
   bool ruined() const { return !status.empty() && status.back() == PeriodStatus::ruin; }
