@@ -5,6 +5,7 @@
 // with mean and scale learned on the training samples.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -59,5 +60,15 @@ void write_model(const Model& model, const std::filesystem::path& file);
 Model read_model(const std::filesystem::path& file);
 std::string model_bytes(const Model& model);
 Model parse_model(std::string_view bytes, std::string_view name);
+
+// A model and what its file says of itself.
+struct ModelFile {
+  Model model;
+  std::string program_version;  // of the Sharpen that wrote it
+  std::uint32_t format_version = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t checksum = 0;
+};
+ModelFile read_model_file(const std::filesystem::path& file);
 
 }  // namespace sharpen::learn

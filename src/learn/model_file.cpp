@@ -1,0 +1,355 @@
+// Model files (bytes.hpp has the frame). The body: program version; settings; tickers; dates;
+// samples; periods per year; scaling; members. One list of fields serves writing and reading, and
+// takes every settings struct apart by a structured binding: a field that is added there and not
+// here does not compile.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <unordered_set>
+
+#include "learn/bytes.hpp"
+#include "market/place.hpp"
+#include "sharpen/base/build_info.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
+#include "sharpen/learn/model.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+constexpr FileKind kModelFile = {.magic = "\x89SHARPM\n",
+                                 .version = 1,
+                                 .noun = "model",
+                                 .remedy = "train it again (sharpen train)"};
+
+class Writing {
+ public:
+  explicit Writing(ByteWriter& out) : out_(out) {}
+
+  void operator()(std::string_view, bool value) { out_.u8(value ? 1 : 0); }
+  void operator()(std::string_view, Index value) { out_.u64(static_cast<std::uint64_t>(value)); }
+  void operator()(std::string_view, std::uint64_t value) { out_.u64(value); }
+  void operator()(std::string_view, double value) { out_.f64(value); }
+  void operator()(std::string_view, const std::string& value) { out_.text(value); }
+  template <class Choice>
+  void choice(std::string_view, Choice value, Choice) {
+    out_.u8(static_cast<std::uint8_t>(value));
+  }
+  // A number that was perhaps not computed.
+  void maybe(std::string_view, double value) { out_.f64(value); }
+
+ private:
+  ByteWriter& out_;
+};
+
+class Reading {
+ public:
+  explicit Reading(ByteReader& in) : in_(in) {}
+
+  void operator()(std::string_view field, bool& value) {
+    const std::uint8_t found = in_.u8();
+    if (found > 1) in_.fail(fmt::format("{} = {} is neither 0 nor 1", field, found));
+    value = found == 1;
+  }
+  void operator()(std::string_view field, Index& value) {
+    const std::uint64_t found = in_.u64();
+    if (found > static_cast<std::uint64_t>(std::numeric_limits<Index>::max()))
+      in_.fail(fmt::format("{} = {} is no count", field, found));
+    value = static_cast<Index>(found);
+  }
+  void operator()(std::string_view, std::uint64_t& value) { value = in_.u64(); }
+  void operator()(std::string_view field, double& value) {
+    value = in_.f64();
+    if (!std::isfinite(value)) in_.fail(fmt::format("{} is not a finite number", field));
+  }
+  void operator()(std::string_view field, std::string& value) {
+    value = in_.text(field);
+    if (!market::is_plain_text(value)) in_.fail(fmt::format("{} is not plain text", field));
+  }
+  template <class Choice>
+  void choice(std::string_view field, Choice& value, Choice last) {
+    const std::uint8_t found = in_.u8();
+    if (found > static_cast<std::uint8_t>(last))
+      in_.fail(fmt::format("{} = {} is no choice this program knows", field, found));
+    value = static_cast<Choice>(found);
+  }
+  void maybe(std::string_view, double& value) { value = in_.f64(); }
+
+ private:
+  ByteReader& in_;
+};
+
+// Settings& is const for writing.
+template <class Archive, class Settings>
+void sizing_fields(Archive& a, Settings& settings) {
+  auto& [kind, offset, target_volatility] = settings;
+  a.choice("sizing", kind, layer::Sizing::gross);
+  a("offset", offset);
+  a("target-volatility", target_volatility);
+}
+
+template <class Archive, class Settings>
+void layer_fields(Archive& a, Settings& settings) {
+  auto& [k, beta, score, raw_score, reoptimization, sizing, net, topk] = settings;
+  a("layer.k", k);
+  a("beta", beta);
+  a.choice("score", score, layer::Score::symmetric);
+  a("raw-score", raw_score);
+  a.choice("reoptimization", reoptimization, layer::Reoptimization::restricted);
+  sizing_fields(a, sizing);
+  a.choice("net", net, layer::Net::any);
+  a.choice("topk", topk, layer::TopKSolver::bisection);
+}
+
+template <class Archive, class Settings>
+void adam_fields(Archive& a, Settings& settings) {
+  auto& [learning_rate, beta1, beta2, epsilon, weight_decay, clip] = settings;
+  a("learning-rate", learning_rate);
+  a("beta1", beta1);
+  a("beta2", beta2);
+  a("epsilon", epsilon);
+  a("weight-decay", weight_decay);
+  a("clip", clip);
+}
+
+template <class Archive, class Settings, class Widths>
+void settings_fields(Archive& a, Settings& settings, const Widths& exchange_widths) {
+  auto& [network, hidden, lookback, alpha, mixing, decision_loss, horizon, warm_start, k, layer,
+         beta_final, shrinkage, form, batch, adam, epochs, validation, patience, ensemble, seed] =
+      settings;
+  auto& [count, percent] = k;
+  a.choice("network", network, NetworkKind::shared);
+  exchange_widths(hidden);
+  a("lookback", lookback);
+  a("alpha", alpha);
+  a.choice("mixing", mixing, Mixing::balanced);
+  a.choice("decision-loss", decision_loss, DecisionLoss::sharpe);
+  a("horizon", horizon);
+  a("warm-start", warm_start);
+  a("k", count);
+  a("k", percent);
+  layer_fields(a, layer);
+  a("beta-final", beta_final);
+  a("shrinkage", shrinkage);
+  a.choice("form", form, risk::Form::low_rank);
+  a("batch", batch);
+  adam_fields(a, adam);
+  a("epochs", epochs);
+  a("validation", validation);
+  a("patience", patience);
+  a("ensemble", ensemble);
+  a("seed", seed);
+}
+
+template <class Archive, class AModel>
+void fact_fields(Archive& a, AModel& model) {
+  a("first date", model.first_date);
+  a("last date", model.last_date);
+  a("start of the validation", model.validation_from);
+  a("samples", model.samples);
+  a("validation samples", model.validation_samples);
+  a("periods-per-year", model.periods_per_year);
+}
+
+template <class Archive, class AMember>
+void member_fields(Archive& a, AMember& member) {
+  a("epochs run", member.epochs);
+  a("best epoch", member.best_epoch);
+  a.maybe("validation loss", member.validation_loss);
+  a.maybe("validation sharpe", member.validation_sharpe);
+}
+
+// Parameters of a network of these settings for n assets; the greatest number if they are more.
+std::uint64_t parameters_of(const TrainSettings& settings, Index n) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  const bool joint = settings.network == NetworkKind::joint;
+  std::uint64_t total = 0, inputs = static_cast<std::uint64_t>(settings.lookback);
+  if (joint && __builtin_mul_overflow(inputs, static_cast<std::uint64_t>(n), &inputs)) return kMost;
+  const auto add_layer = [&](std::uint64_t outputs) {
+    std::uint64_t weights = 0;
+    const bool over = __builtin_mul_overflow(inputs, outputs, &weights) ||
+                      __builtin_add_overflow(total, weights, &total) ||
+                      __builtin_add_overflow(total, outputs, &total);
+    inputs = outputs;
+    return !over;
+  };
+  for (const Index width : settings.hidden)
+    if (!add_layer(static_cast<std::uint64_t>(width))) return kMost;
+  return add_layer(joint ? static_cast<std::uint64_t>(n) : 1) ? total : kMost;
+}
+
+// What is wrong with the facts of a model; "" if nothing. Members come later.
+std::string fault_of(const Model& model) {
+  if (model.tickers.empty()) return "it has no tickers";
+  std::unordered_set<std::string_view> seen;
+  for (const std::string& ticker : model.tickers) {
+    if (ticker.empty() || !market::is_plain_text(ticker))
+      return fmt::format("the ticker {} is no name", market::shown(ticker));
+    if (!seen.insert(ticker).second)
+      return fmt::format("the ticker {} is there twice", market::shown(ticker));
+  }
+  for (const std::string& date : {model.first_date, model.last_date, model.validation_from})
+    if (!market::is_plain_text(date))
+      return fmt::format("the date {} is none", market::shown(date));
+  if (model.first_date > model.last_date)
+    return fmt::format("its first date {} is after its last, {}", market::shown(model.first_date),
+                       market::shown(model.last_date));
+  if (model.samples < 0 || model.validation_samples < 0) return "it has fewer samples than none";
+  if (!(std::isfinite(model.periods_per_year) && model.periods_per_year > 0.0))
+    return "its periods a year are not a positive number";
+  const auto& [mean, scale] = model.scaling;
+  if (mean.size() != model.tickers.size() || scale.size() != model.tickers.size())
+    return "its scaling is not of its tickers";
+  for (std::size_t i = 0; i < mean.size(); ++i)
+    if (!(std::isfinite(mean[i]) && std::isfinite(scale[i]) && scale[i] > 0.0))
+      return fmt::format("the scaling of {} is not a finite mean and a positive scale",
+                         market::shown(model.tickers[i]));
+  return {};
+}
+
+std::string fault_of(const Member& member, std::uint64_t parameters) {
+  if (member.network.parameters.size() != parameters)
+    return fmt::format("a member has {} parameters and needs {}", member.network.parameters.size(),
+                       parameters);
+  for (const float value : member.network.parameters)
+    if (!std::isfinite(value)) return "a parameter is not a finite number";
+  if (member.best_epoch < 0 || member.best_epoch > member.epochs)
+    return fmt::format("the best epoch, {}, is not among the {} run", member.best_epoch,
+                       member.epochs);
+  return {};
+}
+
+TrainSettings read_settings(ByteReader& in) {
+  TrainSettings settings;
+  Reading a(in);
+  settings_fields(a, settings, [&](std::vector<Index>& hidden) {
+    hidden.clear();
+    for (std::size_t left = in.count("hidden layers", sizeof(std::uint64_t)); left > 0; --left) {
+      a("hidden", hidden.emplace_back());
+      if (hidden.back() < 1) in.fail("hidden = 0 is no width of a layer");
+    }
+  });
+  if (settings.lookback < 1) in.fail("lookback = 0 leaves no window");
+  const auto& [count, percent] = settings.k;
+  if (percent < 0.0 || percent > 100.0 || (percent == 0.0 && count < 1))
+    in.fail("k is neither a count nor a share");
+  return settings;
+}
+
+std::vector<std::string> read_tickers(ByteReader& in) {
+  std::vector<std::string> tickers;
+  for (std::size_t left = in.count("tickers", sizeof(std::uint32_t) + 1); left > 0; --left) {
+    tickers.push_back(in.text("ticker"));
+    if (tickers.back().empty()) in.fail("a ticker has no name");
+  }
+  return tickers;
+}
+
+// After this the shape is known to fit into the bytes that are left.
+std::uint64_t checked_parameters(const Model& model, const ByteReader& in) {
+  const std::uint64_t parameters = parameters_of(model.settings, model.n());
+  if (parameters > in.left() / sizeof(float))
+    in.fail(
+        fmt::format("a network for its settings and {} assets has more parameters than the {} "
+                    "bytes left hold",
+                    model.n(), in.left()));
+  try {
+    model.settings.validate(model.n());
+  } catch (const InputError& error) {
+    in.fail(error.what());
+  }
+  return parameters;
+}
+
+Member read_member(ByteReader& in, const Shape& shape, std::uint64_t parameters) {
+  Member member;
+  Reading a(in);
+  member_fields(a, member);
+  member.network.shape = shape;
+  member.network.parameters = in.floats("parameters", parameters);
+  if (const std::string fault = fault_of(member, parameters); !fault.empty()) in.fail(fault);
+  return member;
+}
+
+ModelFile parse_file(std::string_view bytes, std::string_view name) {
+  ByteReader in(bytes, name, kModelFile);
+  ModelFile file;
+  file.format_version = in.version();
+  file.bytes = bytes.size();
+  file.checksum = checksum(bytes);
+  Reading a(in);
+  a("program version", file.program_version);
+  Model& model = file.model;
+  model.settings = read_settings(in);
+  model.tickers = read_tickers(in);
+  fact_fields(a, model);
+  model.scaling.mean = in.doubles("means", model.tickers.size());
+  model.scaling.scale = in.doubles("scales", model.tickers.size());
+  if (const std::string fault = fault_of(model); !fault.empty()) in.fail(fault);
+  const std::size_t members = in.count("members", sizeof(std::uint64_t));
+  if (members == 0) in.fail("it has no members");
+  const std::uint64_t parameters = checked_parameters(model, in);
+  const Shape shape = model.settings.shape(model.n());
+  for (std::size_t left = members; left > 0; --left)
+    model.members.push_back(read_member(in, shape, parameters));
+  in.finish();
+  return file;
+}
+
+// A model that could not be read back shall not be written.
+void check_writable(const Model& model) {
+  const auto refuse = [](const std::string& fault) {
+    throw InputError(fmt::format("the model cannot be written: {}", fault));
+  };
+  if (const std::string fault = fault_of(model); !fault.empty()) refuse(fault);
+  model.settings.validate(model.n());
+  if (model.members.empty()) refuse("it has no members");
+  const std::uint64_t parameters = parameters_of(model.settings, model.n());
+  for (const Member& member : model.members)
+    if (const std::string fault = fault_of(member, parameters); !fault.empty()) refuse(fault);
+}
+
+}  // namespace
+
+std::string model_bytes(const Model& model) {
+  check_writable(model);
+  constexpr std::size_t kAboutFacts = 4096, kAboutTicker = 64;
+  const std::size_t network = model.members.front().network.parameters.size() * sizeof(float) + 64;
+  ByteWriter out(kModelFile, kAboutFacts + kAboutTicker * model.tickers.size() +
+                                 network * model.members.size());
+  Writing a(out);
+  a("program version", build_info().version);
+  settings_fields(a, model.settings, [&](const std::vector<Index>& hidden) {
+    out.u64(hidden.size());
+    for (const Index width : hidden) a("hidden", width);
+  });
+  out.u64(model.tickers.size());
+  for (const std::string& ticker : model.tickers) out.text(ticker);
+  fact_fields(a, model);
+  out.doubles(model.scaling.mean);
+  out.doubles(model.scaling.scale);
+  out.u64(model.members.size());
+  for (const Member& member : model.members) {
+    member_fields(a, member);
+    out.floats(member.network.parameters);
+  }
+  return out.finish();
+}
+
+Model parse_model(std::string_view bytes, std::string_view name) {
+  return parse_file(bytes, name).model;
+}
+
+void write_model(const Model& model, const std::filesystem::path& file) {
+  write_file(file, model_bytes(model));
+}
+
+ModelFile read_model_file(const std::filesystem::path& file) {
+  return parse_file(read_file_of(kModelFile, file), file.string());
+}
+
+Model read_model(const std::filesystem::path& file) { return read_model_file(file).model; }
+
+}  // namespace sharpen::learn
