@@ -7,6 +7,7 @@
 // results have equal bits for any number of threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -25,7 +26,8 @@ struct Shape {
 
   Index layers() const { return static_cast<Index>(hidden.size()) + 1; }
   Index width(Index layer) const;  // of h_layer: inputs at 0, outputs at layers()
-  Index parameters() const;        // of all W_l and b_l
+  Index parameters() const;        // of all W_l and b_l; the greatest Index if there are more
+  void validate() const;           // throws InputError for a width below 1 or above 2^31 - 1
   bool operator==(const Shape&) const = default;
 };
 
@@ -62,13 +64,17 @@ struct StepReport {
   bool finite = true;          // false: the gradient is not, and nothing was changed
 };
 
-// The memory of forward and backward passes over at most max_rows rows.
+// The memory of forward and backward passes over at most max_rows rows. Hidden activations are kept
+// from forward to step if they fit into keep_bytes, and made again chunk by chunk if not, to the
+// same bits. Nothing is allocated after construction. Shapes that do not fit are InputErrors.
 template <class Real>
 class Pass {
  public:
-  Pass(const Shape& shape, Index max_rows, int max_threads);
+  Pass(const Shape& shape, Index max_rows, int max_threads,
+       std::size_t keep_bytes = std::size_t{512} << 20);
   ~Pass();
   Pass(Pass&&) noexcept;
+  Pass& operator=(Pass&&) noexcept;
 
   // out (rows, outputs) = f(X), X (rows, inputs) with any stride. Keeps what a step needs.
   void forward(const Network<Real>& network, BasicMat<const Real> X, BasicMat<Real> out,

@@ -1,0 +1,136 @@
+// The step of Adam: the norm of the gradient first, then every parameter once.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "learn/gemm.hpp"
+#include "learn/network_memory.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+template <class Real>
+AdamCoefficients<Real> coefficients(const AdamSettings& settings, std::int64_t step, double norm) {
+  const auto t = static_cast<double>(step);
+  const double correction1 = 1.0 - std::pow(settings.beta1, t);
+  const double root2 = std::sqrt(1.0 - std::pow(settings.beta2, t));
+  const bool clips = settings.clip > 0.0 && norm > settings.clip;
+  // rate m / (sqrt(v) + epsilon) is learning_rate m' / (sqrt(v') + settings.epsilon) with the
+  // corrected moments m' = m / correction1, v' = v / root2^2.
+  return {static_cast<Real>(clips ? settings.clip / norm : 1.0),
+          static_cast<Real>(settings.beta1),
+          static_cast<Real>(settings.beta2),
+          static_cast<Real>(settings.learning_rate * root2 / correction1),
+          static_cast<Real>(settings.epsilon * root2),
+          static_cast<Real>(1.0 - settings.learning_rate * settings.weight_decay)};
+}
+
+}  // namespace
+
+// |h^T d|^2 = sum of (h h^T) o (d d^T), matrices of (rows, rows).
+template <class Real>
+double Pass<Real>::Memory::streamed_norm2(const LayerPlan& layer, BasicMat<const Real> in,
+                                          BasicMat<const Real> next, const Threads& threads) const {
+  const Index size = rows * rows;
+  threads.for_each(layer.parts + 1, [&](Index p, int) {
+    const BasicMat<Real> gram = {parts.data() + p * size, rows, rows};
+    if (p == layer.parts) {
+      multiply_nt<Real>(next, next, 0, gram);
+      return;
+    }
+    const Index first = p * layer.part, count = std::min(layer.part, layer.in - first);
+    const BasicMat<const Real> piece = middle_cols(in, first, count);
+    multiply_nt<Real>(piece, piece, 0, gram);
+  });
+  double norm2 = 0.0;
+  const Real* dd = parts.data() + layer.parts * size;
+  for (Index i = 0; i < size; ++i) {
+    double hh = 0.0;
+    for (Index p = 0; p < layer.parts; ++p) hh += static_cast<double>(parts.data()[p * size + i]);
+    norm2 += hh * static_cast<double>(dd[i]);
+  }
+  return norm2 < 0.0 ? 0.0 : norm2;  // by rounding; NaN stays
+}
+
+template <class Real>
+double Pass<Real>::Memory::stored_norm2(const Threads& threads) {
+  threads.for_each(static_cast<Index>(blocks.size()), [&](Index b, int) {
+    const Block& block = blocks[static_cast<std::size_t>(b)];
+    const bool used = !(block.weights && streams(layer(block.layer)));
+    squares[static_cast<std::size_t>(b)] =
+        used ? kernel.square_sum(stored.data() + block.stored, block.count) : 0.0;
+  });
+  double norm2 = 0.0;
+  for (const double square : squares) norm2 += square;
+  return norm2;
+}
+
+// Tile by tile of the inputs: dW into memory that stays in the cache, then Adam on its parameters.
+template <class Real>
+void Pass<Real>::Memory::streamed_adam(const LayerPlan& layer, BasicMat<const Real> in,
+                                       BasicMat<const Real> next,
+                                       const AdamCoefficients<Real>& adam, Real* parameters,
+                                       AdamState<Real>& state, const Threads& threads) const {
+  threads.for_each((layer.in + layer.stream - 1) / layer.stream, [&](Index item, int slot) {
+    const Index first = item * layer.stream, count = std::min(layer.stream, layer.in - first);
+    const BasicMat<Real> dW = {stream_tiles.data() + slot * stream_tile, count, layer.out};
+    multiply_tn<Real>(middle_cols(in, first, count), next, 0, dW);
+    const Index at = layer.weights + first * layer.out;
+    kernel.adam(adam, count * layer.out, dW.data, parameters + at, state.mean.data() + at,
+                state.square.data() + at);
+  });
+}
+
+template <class Real>
+StepReport Pass<Real>::step(Network<Real>& network, AdamState<Real>& state,
+                            const AdamSettings& settings, BasicMat<const Real> X,
+                            BasicMat<const Real> dL_df, const Threads& threads) {
+  Memory& memory = *memory_;
+  memory.check_step(network, X, dL_df, threads);
+  const std::size_t count = network.parameters.size();
+  if (state.mean.size() != count || state.square.size() != count)
+    throw InputError("network: the state of Adam has " + std::to_string(state.mean.size()) +
+                     " entries, must have " + std::to_string(count));
+  if (X.rows == 0) return {};
+  Real* parameters = network.parameters.data();
+  memory.backward(parameters, X, dL_df, nullptr, threads);
+
+  const auto in = [&](Index l) -> BasicMat<const Real> {
+    return l == 0 ? X : memory.h(l, 0, X.rows);
+  };
+  const auto next = [&](Index l) -> BasicMat<const Real> {
+    return l + 1 == memory.depth() ? dL_df : memory.delta(l + 1, X.rows);
+  };
+  double norm2 = memory.stored_norm2(threads);
+  for (Index l = 0; l < memory.depth(); ++l)
+    if (memory.streams(memory.layer(l)))
+      norm2 += memory.streamed_norm2(memory.layer(l), in(l), next(l), threads);
+  const double norm = std::sqrt(norm2);
+  // Also where the squares that Adam keeps would overflow.
+  if (!(norm2 <= static_cast<double>(std::numeric_limits<Real>::max()))) return {norm, false};
+
+  ++state.steps;
+  const AdamCoefficients<Real> adam = coefficients<Real>(settings, state.steps, norm);
+  for (Index l = 0; l < memory.depth(); ++l)
+    if (memory.streams(memory.layer(l)))
+      memory.streamed_adam(memory.layer(l), in(l), next(l), adam, parameters, state, threads);
+  threads.for_each(static_cast<Index>(memory.blocks.size()), [&](Index b, int) {
+    const Block& block = memory.blocks[static_cast<std::size_t>(b)];
+    if (block.weights && memory.streams(memory.layer(block.layer))) return;
+    memory.kernel.adam(adam, block.count, memory.stored.data() + block.stored,
+                       parameters + block.parameter, state.mean.data() + block.parameter,
+                       state.square.data() + block.parameter);
+  });
+  return {norm, true};
+}
+
+template StepReport Pass<float>::step(Network<float>&, AdamState<float>&, const AdamSettings&,
+                                      BasicMat<const float>, BasicMat<const float>, const Threads&);
+template StepReport Pass<double>::step(Network<double>&, AdamState<double>&, const AdamSettings&,
+                                       BasicMat<const double>, BasicMat<const double>,
+                                       const Threads&);
+
+}  // namespace sharpen::learn
