@@ -26,12 +26,14 @@ class Cleaner {
         settings_(settings),
         values_(raw.values),
         keep_asset_(static_cast<std::size_t>(raw.n()), 1),
-        row_(static_cast<std::size_t>(raw.rows()), Fate::kept) {}
+        row_(static_cast<std::size_t>(raw.rows()), Fate::kept),
+        moves_(static_cast<std::size_t>(raw.rows()), 0) {}
 
   Cleaned run() {
     out_.findings = find_suspects(raw_, settings_.kind);
     refuse_suspects();
     for (Finding& finding : out_.findings) handle(finding);
+    pass_on_moves();
     handle_gaps();
     assemble();
     return std::move(out_);
@@ -54,6 +56,7 @@ class Cleaner {
   void carry_over_print(const Finding& finding);
   void drop_asset(Index j, const std::string& reason);
   void drop_days(const Finding& finding);
+  void pass_on_moves();
   Index next_value(Index t, Index j) const;
 
   void handle_gaps();
@@ -68,6 +71,7 @@ class Cleaner {
   std::vector<double> values_;
   std::vector<char> keep_asset_;
   std::vector<Fate> row_;
+  std::vector<char> moves_;  // (rows): a split or jump whose move shall be in no return
   Cleaned out_;
 };
 
@@ -130,7 +134,11 @@ Index Cleaner::next_value(Index t, Index j) const {
 void Cleaner::carry_over_print(const Finding& finding) {
   const Index j = finding.column;
   if (prices()) {
-    for (Index t = finding.first_row; t <= finding.last_row; ++t) value(t, j) = kNone;
+    // Not left to the gaps: a print is known to come back, and no --max-gap drops the asset.
+    Index before = finding.first_row - 1;
+    while (before > 0 && !(value(before, j) > 0.0)) --before;
+    for (Index t = finding.first_row; t <= finding.last_row; ++t)
+      if (!std::isnan(value(t, j))) value(t, j) = value(before, j);
     return;
   }
   // The way there and back is one return, on the day back.
@@ -158,6 +166,8 @@ void Cleaner::drop_days(const Finding& finding) {
   // A print in returns is a way there and a way back.
   if (finding.rule == Rule::print && !prices())
     last = std::min(next_value(last, finding.column), raw_.rows() - 1);
+  if (prices() && (finding.rule == Rule::split || finding.rule == Rule::jump))
+    moves_[static_cast<std::size_t>(finding.first_row)] = 1;
   for (Index t = finding.first_row; t <= last; ++t) {
     Fate& fate = row_[static_cast<std::size_t>(t)];
     if (!of_level || !prices()) {
@@ -165,6 +175,18 @@ void Cleaner::drop_days(const Finding& finding) {
     } else if (fate == Fate::kept) {
       fate = Fate::without_returns;
     }
+  }
+}
+
+// Where a row loses its prices for one suspect, the next return spans it: a split or jump of the
+// same row would come back in that return, which is therefore left out too.
+void Cleaner::pass_on_moves() {
+  bool move = false;
+  for (std::size_t t = 0; t < row_.size(); ++t) {
+    move = move || moves_[t] != 0;
+    if (row_[t] == Fate::without_prices) continue;
+    if (move) row_[t] = Fate::without_returns;
+    move = false;
   }
 }
 
@@ -209,7 +231,13 @@ void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
   while (start < end && missing(start)) ++start;
   while (end > start && missing(end - 1)) --end;
   const auto count = [](std::size_t n) { return static_cast<Index>(n); };
-  if (start == rows.size()) {
+  // A row without returns gives a price to carry and a move to take out, but is not in the result.
+  const auto kept = [&](Index t) { return row_[static_cast<std::size_t>(t)] == Fate::kept; };
+  const auto first_row = rows.begin() + static_cast<std::ptrdiff_t>(start);
+  const auto last_row = rows.begin() + static_cast<std::ptrdiff_t>(end);
+  const bool unseen =
+      std::none_of(first_row, last_row, kept) && std::any_of(rows.begin(), rows.end(), kept);
+  if (start == rows.size() || unseen) {
     add(Rule::no_value, j, rows.front(), rows.back(), count(rows.size())).done = "drops the asset";
     return drop_asset(j, "no value in these dates");
   }
@@ -232,7 +260,7 @@ void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
     if (count(i - from) > settings_.max_gap) {
       if (!std::exchange(too_long, true)) {
         add(Rule::gap, j, rows[from], rows[i - 1], count(i - from)).done = "drops the asset";
-        drop_asset(j, fmt::format("gap of {} rows from {}", i - from, day(from)));
+        drop_asset(j, fmt::format("gap of {} from {}", counted(count(i - from), "row"), day(from)));
       }
       continue;
     }

@@ -308,6 +308,99 @@ TEST_F(Modes, DropDayTakesTheMoveOfASplitOutOfEveryReturn) {
       EXPECT_NEAR(after.matrix()(t, j), before.matrix()(t < 59 ? t : t + 1, j), 1e-14);
 }
 
+// Leaving out the row for the print alone would move the split into the next return.
+TEST_F(Modes, DropDayTakesTheMoveOutOfTheReturnThatSpansItsRow) {
+  for (const bool print_first : {true, false}) {
+    panel_ = original_;
+    const Index printed = print_first ? 1 : 6, split = print_first ? 6 : 1;
+    at(panel_, 60, printed) *= 10;
+    scale_from(panel_, 60, split, 0.5);
+    const Cleaned result = cleaned(OnSuspect::drop_day);
+    EXPECT_THAT(result.dropped_days, ElementsAre(date(panel_, 60), date(panel_, 61)));
+    const Panel before = simple_returns(original_), after = simple_returns(result.panel);
+    for (Index t = 0; t < after.rows(); ++t)
+      for (Index j = 0; j < 8; ++j)
+        EXPECT_NEAR(after.matrix()(t, j), before.matrix()(t < 59 ? t : t + 2, j), 1e-14);
+    EXPECT_THAT(found_in(result.panel), IsEmpty());
+  }
+  // Rows left out one after the other: the move waits for the next price.
+  panel_ = original_;
+  at(panel_, 60, 1) *= 10;
+  at(panel_, 61, 1) *= 10;
+  scale_from(panel_, 60, 6, 0.5);
+  EXPECT_THAT(cleaned(OnSuspect::drop_day).dropped_days,
+              ElementsAre(date(panel_, 60), date(panel_, 61), date(panel_, 62)));
+  // A row of its own needs no other.
+  panel_ = original_;
+  at(panel_, 59, 1) *= 10;
+  scale_from(panel_, 60, 6, 0.5);
+  EXPECT_THAT(cleaned(OnSuspect::drop_day).dropped_days,
+              ElementsAre(date(panel_, 59), date(panel_, 60)));
+}
+
+TEST_F(Modes, DropDayLeavesOutTheReturnsOfFrozenRowsForEverybody) {
+  for (Index t = 30; t < 45; ++t) at(panel_, t, 4) = at(panel_, 29, 4);
+  const Panel before = simple_returns(panel_);
+  const Cleaned result = cleaned(OnSuspect::drop_day);
+  EXPECT_EQ(result.dropped_days.size(), 15u);
+  const Panel after = simple_returns(result.panel);
+  ASSERT_EQ(after.rows(), before.rows() - 15);
+  for (Index t = 0; t < after.rows(); ++t)
+    for (Index j = 0; j < 8; ++j)
+      EXPECT_NEAR(after.matrix()(t, j), before.matrix()(t < 29 ? t : t + 15, j), 1e-13);
+  EXPECT_EQ(result.panel.matrix()(84, 4), panel_.matrix()(99, 4)) << "the latest prices stay";
+}
+
+TEST_F(Modes, DropDayLeavesNoAssetWithoutAnyPrice) {
+  // T7 has one price, on the day of T1's split.
+  for (Index t = 0; t < 100; ++t)
+    if (t != 60) at(panel_, t, 7) = kMissing;
+  scale_from(panel_, 60, 1, 0.5);
+  const Cleaned result =
+      clean(panel_, {.universe = Universe::available, .on_suspect = OnSuspect::drop_day});
+  ASSERT_EQ(result.dropped.size(), 1u);
+  EXPECT_EQ(result.dropped[0].ticker, "T7");
+  EXPECT_EQ(result.dropped[0].reason, "no value in these dates");
+}
+
+TEST_F(Modes, AdjustTreatsSeveralSuspectsOfOneAssetTogether) {
+  scale_from(panel_, 60, 1, 1.0 / 4);
+  scale_from(panel_, 30, 1, 2.0);  // a reverse split
+  at(panel_, 20, 1) *= 100;
+  at(panel_, 45, 1) = 0.0;
+  at(panel_, 80, 1) *= 0.01;
+  Panel expected = original_;
+  scale_from(expected, 0, 1, 0.5);
+  for (const Index t : {20, 45, 80}) at(expected, t, 1) = at(expected, t - 1, 1);
+  const Cleaned result = cleaned(OnSuspect::adjust);
+  EXPECT_EQ(result.panel, expected);
+  EXPECT_EQ(result.suspects(), 5);
+}
+
+TEST_F(Modes, AdjustCarriesOverAPrintWhateverTheLongestGap) {
+  for (Index t = 20; t < 23; ++t) at(panel_, t, 1) *= 10;
+  at(panel_, 21, 1) = kMissing;
+  const Cleaned one = clean(panel_, {.max_gap = 1, .on_suspect = OnSuspect::adjust});
+  EXPECT_THAT(one.dropped, IsEmpty());
+  for (Index t = 20; t < 23; ++t) EXPECT_EQ(one.panel.matrix()(t, 1), original_.matrix()(19, 1));
+  EXPECT_EQ(one.panel.matrix()(23, 1), original_.matrix()(23, 1));
+  const Cleaned none = clean(panel_, {.max_gap = 0, .on_suspect = OnSuspect::adjust});
+  ASSERT_EQ(none.dropped.size(), 1u);
+  EXPECT_EQ(none.dropped[0].reason, "gap of 1 row from " + date(panel_, 21));
+}
+
+TEST_F(Modes, AdjustOfAPrintInReturnsLeavesTheOtherReturnsAlone) {
+  at(panel_, 20, 2) *= 10;
+  Panel returns = as_returns(panel_, PanelKind::returns);
+  const Cleaned result =
+      clean(returns, {.kind = PanelKind::returns, .on_suspect = OnSuspect::adjust});
+  const Panel expected = simple_returns(original_);
+  EXPECT_EQ(result.panel.matrix()(19, 2), 0.0);
+  EXPECT_NEAR(1.0 + result.panel.matrix()(20, 2),
+              (1.0 + expected.matrix()(19, 2)) * (1.0 + expected.matrix()(20, 2)), 1e-13);
+  for (const Index t : {18, 21}) EXPECT_EQ(result.panel.matrix()(t, 2), returns.matrix()(t, 2));
+}
+
 TEST_F(Modes, ErrorNamesTheFirstSuspect) {
   EXPECT_EQ(error_of([&] { return cleaned(OnSuspect::error); }), "");
   scale_from(panel_, 60, 3, 0.5);

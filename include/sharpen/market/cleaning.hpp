@@ -90,7 +90,9 @@ struct Cleaned {
   // In the kind of the raw panel. Complete, or (available) NaN only before an asset's start and
   // after its end. May have no assets or rows left: the caller decides whether that is an error.
   Panel panel;
-  std::vector<Finding> findings;          // by column, then row; rows without ticker last
+  // By column, those of a whole row last; of one column suspects first, then missing values, each
+  // by row.
+  std::vector<Finding> findings;
   std::vector<Dropped> dropped;           // assets, in the order of the columns
   std::vector<std::string> dropped_days;  // ascending
 
