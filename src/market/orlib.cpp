@@ -15,6 +15,7 @@ namespace sharpen::market {
 namespace {
 
 constexpr Index kMostAssets = 1'000'000;
+constexpr std::size_t kFewAssets = 2000;  // whose covariances take little memory
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -130,13 +131,15 @@ class OrlibParser {
 void OrlibParser::parse_count() {
   lines_.next(1, "the number of assets");
   n_ = lines_.count(0, kMostAssets, "a number of assets");
-  // A pair takes more than a byte: an absurd n is refused before memory is set aside for it.
-  const auto pairs = static_cast<std::size_t>(n_ * (n_ + 1) / 2);
-  if (pairs > lines_.bytes_left())
+  // An absurd n is refused before memory is set aside for it: an asset takes four bytes ("0 0" and
+  // a line end) and a pair six, the last line end less. A small file may say where it ends.
+  const auto n = static_cast<std::size_t>(n_);
+  const std::size_t pairs = n * (n + 1) / 2, left = lines_.bytes_left();
+  if (pairs > left || (n > kFewAssets && 4 * n + 6 * pairs > left + 1))
     fail(lines_.place(1), fmt::format("the file is too short for {} and {} of correlations, at "
                                       "line 1; correct the number of assets",
                                       counted(n_, "asset"), counted(n_ * (n_ + 1) / 2, "line")));
-  const auto n = static_cast<std::size_t>(n_);
+  if (n > most_memory() / sizeof(double) / n) throw std::bad_alloc();
   moments_.covariance.assign(n * n, std::numeric_limits<double>::quiet_NaN());
 }
 

@@ -66,6 +66,10 @@ TEST(OrlibReader, RefusesEmptyAndAbsurdCounts) {
   EXPECT_EQ(orlib_error("1\n"),
             "o.txt:1:1: the file is too short for 1 asset and 1 line of correlations, at line 1; "
             "correct the number of assets");
+  // Junk as long as the pairs are many takes no memory of their square.
+  EXPECT_THAT(orlib_error("4000\n" + std::string(20'000'000, 'x')),
+              HasSubstr("the file is too short for 4000 assets"));
+  EXPECT_EQ(parse_orlib("2\n0 1\n0 1\n1 1 1\n1 2 0\n2 2 1", "o.txt").n(), 2) << "the shortest";
 }
 
 TEST(OrlibReader, CountsTheFieldsOfEveryLine) {
