@@ -15,6 +15,9 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
+// The name of the first column by which a wide file can say that it is one, whatever its tickers.
+constexpr std::string_view kWideOnly = "period";
+
 std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out)
@@ -50,7 +53,8 @@ bool all_labels(std::span<const std::string> fields) {
 }
 
 bool is_long_header(const Fields& fields) {
-  return fields.size() == 3 && std::count_if(fields.begin(), fields.end(), is_ticker_name) == 1 &&
+  return fields.size() == 3 && lower(fields[0]) != kWideOnly &&
+         std::count_if(fields.begin(), fields.end(), is_ticker_name) == 1 &&
          std::count_if(fields.begin(), fields.end(), is_date_name) == 1;
 }
 

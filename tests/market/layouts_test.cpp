@@ -296,8 +296,12 @@ RC_GTEST_PROP(WritePanel, ReadsBackToTheSameBits, ()) {
 }
 
 TEST(WritePanel, IsNotTakenForAnotherLayout) {
-  for (const std::vector<std::string>& tickers :
-       {std::vector<std::string>{"ticker", "close"}, {"Open", "Close"}, {"Close"}}) {
+  for (const std::vector<std::string>& tickers : {std::vector<std::string>{"ticker", "close"},
+                                                  {"Open", "Close"},
+                                                  {"Close"},
+                                                  {"ticker", "date"},
+                                                  {"time", "Symbol"},
+                                                  {"date", "asset", "Close"}}) {
     const Panel panel{{"2024-01-02"}, tickers, std::vector<double>(tickers.size(), 1.5)};
     EXPECT_EQ(raw(panel_csv(panel)), panel) << tickers[0];
   }
