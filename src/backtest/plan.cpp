@@ -45,6 +45,14 @@ std::vector<Index> assets_of(const Gaps& gaps, const Policy& policy, Index n, In
   return assets;
 }
 
+// Windows may lie apart: what is between them must be complete too, as a batch promises.
+bool complete_since(const Gaps& gaps, const PlannedBatch& batch, const std::vector<Index>& ends,
+                    Index end) {
+  const Index start = ends[static_cast<std::size_t>(batch.first)] - batch.lookback;
+  return std::all_of(batch.assets->begin(), batch.assets->end(),
+                     [&](Index asset) { return gaps.complete(asset, start, end); });
+}
+
 }  // namespace
 
 Plan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings) {
@@ -64,7 +72,8 @@ Plan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& 
     const bool same = last != nullptr && *last->assets == assets;
     const Index most =
         std::min(fair_share, policy.batch_size(static_cast<Index>(assets.size()), T));
-    if (same && last->lookback == T && last->count < most) {
+    if (same && last->lookback == T && last->count < most &&
+        complete_since(gaps, *last, plan.ends, end)) {
       ++last->count;
     } else {
       AssetSet set =

@@ -238,6 +238,31 @@ TEST(WalkForward, AnAssetEntersWhenItsWindowIsComplete) {
   }
 }
 
+// Checks what a batch promises, and holds nothing.
+class Inspect : public Policy {
+ public:
+  Index least_history() const override { return 2; }
+  void decide(const WindowBatch& batch, std::span<Decision> out) const override {
+    for (Index t = 0; t < batch.returns.rows; ++t)
+      for (const double r : batch.returns.row(t)) EXPECT_TRUE(std::isfinite(r)) << t;
+    EXPECT_EQ(batch.end(batch.size() - 1), batch.returns.rows) << "nothing after the last window";
+    for (Index i = 0; i < batch.size(); ++i) {
+      EXPECT_EQ(batch.decision_row(i), batch.first_row + batch.end(i) - 1);
+      out[static_cast<std::size_t>(i)].outcome.status = Status::ok;
+    }
+  }
+};
+
+// Decisions far apart leave rows between their windows, and these may have gaps.
+TEST(WalkForward, BatchesAreCompleteBetweenTheirWindowsToo) {
+  market::Panel panel = random_panel(700, 3, 14);
+  for (Index t = 5; t < 700; t += 20) at(panel, t, 1) = kNaN;  // windows end at 4, 24, 44, ...
+  WalkSettings walk = walk_with(4, 4);
+  walk.rebalance = 20;
+  const auto run = walk_forward(panel, Inspect(), walk, Threads(1));
+  EXPECT_EQ(run.n_decisions, 35);
+}
+
 TEST(WalkForward, EqualWeightsTradeFromTheFirstRow) {
   market::Panel panel = random_panel(6, 4, 15);
   for (Index t = 0; t < 3; ++t) at(panel, t, 3) = kNaN;
