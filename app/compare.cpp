@@ -39,6 +39,10 @@ void add_warnings(const SavedRun& a, const SavedRun& b, Comparison& out) {
     out.warnings.push_back(fmt::format(
         "the runs subtract different risk-free rates, {} and {} a period; each keeps its own",
         shortest(a.risk_free), shortest(b.risk_free)));
+  for (const auto& [name, run] : {std::pair{"A", &a}, std::pair{"B", &b}})
+    if (const std::string date = run->ruin_date(); !date.empty())
+      out.warnings.push_back(fmt::format(
+          "{} ends in ruin on {}: all its wealth is lost, whatever its Sharpe ratio", name, date));
   const auto mostly_left_out = [](const ComparedRun& run) { return 2 * run.left_out > run.rows; };
   if (mostly_left_out(out.a) || mostly_left_out(out.b))
     out.warnings.push_back(

@@ -134,6 +134,12 @@ std::size_t first_row(const SavedRun& run) {
 
 }  // namespace
 
+std::string SavedRun::ruin_date() const {
+  const auto lost = std::ranges::find_if(returns, [](double r) { return r <= -1.0; });
+  return lost == returns.end() ? std::string()
+                               : dates[static_cast<std::size_t>(lost - returns.begin())];
+}
+
 SavedRun parse_run(std::string_view returns_text, std::string_view returns_name,
                    std::string_view metrics_text, std::string_view metrics_name) {
   SavedRun run;

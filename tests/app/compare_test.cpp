@@ -131,6 +131,17 @@ TEST(Compare, SaysInWordsWhatTheTestMeans) {
   EXPECT_THAT(text.out, HasSubstr("A - B"));
 }
 
+TEST(Compare, WarnsOfRuin) {
+  const Runs runs;
+  std::vector<double> lost = returns(300, 0.2, 1);
+  lost.back() = -1.0;
+  const std::string a = runs.write("a", lost), b = runs.write("b", returns(400, 0.1, 2));
+  EXPECT_THAT(compare({b, a})["warnings"].dump(),
+              HasSubstr("B ends in ruin on 2016-02-24: all its wealth is lost, whatever its Sharpe "
+                        "ratio"));
+  EXPECT_EQ(compare({a, b})["warnings"].size(), 1u);
+}
+
 TEST(Compare, EqualRunsDoNotDiffer) {
   const Runs runs;
   const std::string a = runs.write("a", returns(300, 0.1, 1));

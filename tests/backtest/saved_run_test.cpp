@@ -40,6 +40,12 @@ TEST(SavedRun, ReadsDatesReturnsAndWhatItsMetricsSay) {
   EXPECT_EQ(bare.label, "");
 }
 
+TEST(SavedRun, KnowsTheDayOfRuin) {
+  EXPECT_EQ(parse("date,return\n2024-01-02,-0.99\n2024-01-03,3\n").ruin_date(), "");
+  EXPECT_EQ(parse("date,return\n2024-01-02,0\n2024-01-03,-1\n2024-01-04,-2\n").ruin_date(),
+            "2024-01-03");
+}
+
 TEST(SavedRun, SaysWhereAFileIsWrong) {
   const std::string remedy = "; give a folder that sharpen backtest --out wrote";
   refuse("day,return\n",

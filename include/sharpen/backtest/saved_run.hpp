@@ -23,6 +23,9 @@ struct SavedRun {
   double periods_per_year = 252.0;
   double risk_free = 0.0;       // per period
   std::string stats_from_date;  // statistics start here; "": with the first row
+
+  // The first date with a return of -1 or less; "" if there is none.
+  std::string ruin_date() const;
 };
 
 SavedRun read_run(const std::filesystem::path& folder);
