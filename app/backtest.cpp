@@ -105,7 +105,9 @@ void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
         fmt::format("optimizer = equal holds 1/n of every asset: {} has no effect", ignored));
 }
 
-BacktestAnswer answer_of(const Values& values) {
+// From the first decision on a signal is a question, which `interrupts` keeps until the end of the
+// command: one that comes too late to stop the work cannot cut the writing of its result short.
+BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interrupts) {
   const Log log = stderr_log(values.text("log-level"));
   const Threads threads(static_cast<int>(values.integer("threads")));
   BacktestAnswer answer{.values = values, .settings = backtest_settings(values)};
@@ -119,13 +121,13 @@ BacktestAnswer answer_of(const Values& values) {
     signal =
         market::read_panel(values.text("signal"), market::PanelKind::prices, market::Cells::raw);
 
-  const Interrupts interrupts;
+  interrupts.emplace();
   progress.stage("deciding");
   answer.result = backtest::backtest(
       answer.input.returns, answer.settings, threads, signal ? &*signal : nullptr,
       {.progress = [&](Index done, Index total) { progress.update(done, total); },
-       .stop = [&] { return interrupts.seen(); }});
-  if (interrupts.seen()) throw backtest::Interrupted();
+       .stop = [&] { return interrupts->seen(); }});
+  if (interrupts->seen()) throw backtest::Interrupted();
   answer.label = values.has("label")
                      ? values.text("label")
                      : fmt::format("{} {}", backtest::name(answer.settings.framework),
@@ -159,8 +161,9 @@ void run_backtest(const Values& values) {
   else if (values.flag("force"))
     throw InputError(
         fmt::format("{} has no meaning here; it goes with --out DIR", values.given_as("force")));
+  std::optional<Interrupts> interrupts;
   try {
-    const BacktestAnswer answer = answer_of(values);
+    const BacktestAnswer answer = answer_of(values, interrupts);
     if (folder) folder->write(backtest_files(answer));
     print(values.flag("json") ? backtest_json(answer) : backtest_text(answer));
   } catch (const backtest::Interrupted&) {

@@ -22,11 +22,6 @@ Interrupts::Interrupts() {
   std::signal(SIGTERM, note_signal);
 }
 
-Interrupts::~Interrupts() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
-
 bool Interrupts::seen() const { return signal_seen != 0; }
 
 }  // namespace sharpen::app

@@ -297,39 +297,75 @@ TEST_F(BacktestCommand, LeavesNothingBehindWhenItFails) {
   EXPECT_THAT(inside.err, HasSubstr("is not a folder"));
 }
 
-// Wherever the signal falls, the folder is whole or not there.
+pid_t start_program(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), SHARPEN_BINARY);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  const int null = open("/dev/null", O_WRONLY);
+  dup2(null, STDOUT_FILENO);
+  dup2(null, STDERR_FILENO);
+  execv(argv[0], argv.data());
+  _exit(127);
+}
+
+// Whether anything in the folder has a name of this beginning.
+bool holds_any(const std::string& folder, const std::string& beginning) {
+  for (const auto& entry : fs::directory_iterator(folder))
+    if (entry.path().filename().string().starts_with(beginning)) return true;
+  return false;
+}
+
+// Wherever the signal falls: the folder is whole and the exit code 0, or there is no folder.
 TEST_F(BacktestCommand, CtrlCLeavesAWholeResultOrNone) {
   const std::string large = folder_.file("large.csv", csv_of(random_panel(400, 60, 73)));
   for (const int wait_ms : {1, 20, 60, 150, 400}) {
     const std::string out = folder_.path("cut" + std::to_string(wait_ms));
-    std::vector<std::string> arguments = {SHARPEN_BINARY, "backtest", "--returns", large,
-                                          "--lookback",   "50",       "--out",     out};
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      const int null = open("/dev/null", O_WRONLY);
-      dup2(null, STDOUT_FILENO);
-      dup2(null, STDERR_FILENO);
-      execv(argv[0], argv.data());
-      _exit(127);
-    }
+    const pid_t child =
+        start_program({"backtest", "--returns", large, "--lookback", "50", "--out", out});
+    ASSERT_GT(child, 0);
     usleep(static_cast<useconds_t>(wait_ms) * 1000);
     kill(child, SIGINT);
     int status = 0;
     waitpid(child, &status, 0);
     const bool finished = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    EXPECT_TRUE(fs::exists(out) || !finished);
-    // A signal may also come between the last file and the end of the program.
+    // Stopped at a decision, or killed before the first one.
+    if (!finished) {
+      EXPECT_TRUE(WIFEXITED(status) ? WEXITSTATUS(status) == 1 : WTERMSIG(status) == SIGINT);
+    }
+    EXPECT_EQ(fs::exists(out), finished) << wait_ms;
     if (fs::exists(out)) {
       EXPECT_EQ(json::parse(text_of(out + "/metrics.json"))["command"], "backtest");
       EXPECT_TRUE(fs::exists(out + "/returns.csv") && fs::exists(out + "/weights_last.csv"));
     }
   }
-  for (const auto& entry : fs::directory_iterator(folder_.path("")))
-    EXPECT_FALSE(entry.path().filename().string().starts_with(".")) << entry.path();
+  EXPECT_FALSE(holds_any(folder_.path(""), ".")) << "no temporary folder";
+}
+
+// The hardest moment: the files are being written. Too late to stop, so it must not be cut short.
+TEST_F(BacktestCommand, CtrlCWhileTheResultIsWrittenLetsItBeWritten) {
+  constexpr Index rows = 600, assets = 400;  // some megabytes of weights
+  const std::string wide = folder_.file("wide.csv", csv_of(random_panel(rows, assets, 79)));
+  const std::string out = folder_.path("late");
+  const pid_t child = start_program({"backtest", "--returns", wide, "--optimizer", "equal",
+                                     "--min-history", "0", "--threads", "1", "--out", out});
+  ASSERT_GT(child, 0);
+  int status = 0;
+  pid_t ended = 0;
+  while (ended == 0 && !holds_any(folder_.path(""), ".late.")) {
+    usleep(50);
+    ended = waitpid(child, &status, WNOHANG);
+  }
+  if (ended == 0) {
+    kill(child, SIGINT);
+    waitpid(child, &status, 0);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(json::parse(text_of(out + "/metrics.json"))["command"], "backtest");
+  EXPECT_EQ(rows_of(text_of(out + "/weights.csv")).size(), static_cast<std::size_t>(rows * assets));
+  EXPECT_FALSE(holds_any(folder_.path(""), ".")) << "no temporary folder";
 }
 
 TEST_F(BacktestCommand, RefusesWhatHasNoMeaning) {
