@@ -54,13 +54,14 @@ inline Support naive_greedy(const MatrixXd& Sigma, const VectorXd& mu, Index k, 
   return K;
 }
 
-// The largest S(K') over all K' that differ from K in one asset.
+// The largest S(K') over all K' that differ from K in one asset, or over every so many of them.
 inline double best_neighbour(const MatrixXd& Sigma, const VectorXd& mu, const Support& K,
-                             layer::Net net) {
+                             layer::Net net, Index every = 1) {
   double best = 0.0;
+  Index pair = 0;
   for (std::size_t i = 0; i < K.size(); ++i)
     for (Index j = 0; j < mu.size(); ++j) {
-      if (holds(K, j)) continue;
+      if (holds(K, j) || pair++ % every != 0) continue;
       Support other = K;
       other[i] = j;
       best = std::max(best, naive_value(Sigma, mu, other, net));

@@ -66,10 +66,12 @@ TEST(Swap, LeavesNoExchangeThatWouldHelp) {
 // Enough exchanges that W is rebuilt several times, and columns that fill many blocks.
 TEST(Swap, LeavesNoExchangeThatWouldHelpInALargerMarket) {
   Problems problems(3);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr Index n = 60, k = 20;  // the plain check of all pairs takes minutes under sanitizers
-#else
   constexpr Index n = 200, k = 70;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  // The search is the same, but the plain check of all 9,100 pairs takes minutes under sanitizers.
+  constexpr Index every = 61;
+#else
+  constexpr Index every = 1;
 #endif
   for (const bool positive : {true, false}) {
     // Correlations without structure, where greedy choices age badly.
@@ -79,7 +81,7 @@ TEST(Swap, LeavesNoExchangeThatWouldHelpInALargerMarket) {
     const Portfolio p = run(Sigma, mu, k, Optimizer::swap);
     const Portfolio start = run(Sigma, mu, k, Optimizer::greedy);
     EXPECT_GT(p.value, start.value * 1.001);
-    EXPECT_LE(best_neighbour(Sigma, mu, p.support, Net::positive), p.value * (1 + 1e-9));
+    EXPECT_LE(best_neighbour(Sigma, mu, p.support, Net::positive, every), p.value * (1 + 1e-9));
   }
 }
 
