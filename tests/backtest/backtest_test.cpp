@@ -292,8 +292,8 @@ TEST(Backtest, RefusesSettingsThatDoNotFit) {
   EXPECT_THAT(message_of(panel, s), HasSubstr("k = 5"));
   s = quick();
   s.optimizer = "magic";
-  EXPECT_EQ(message_of(panel, s),
-            "optimizer = magic is none of oscar, symmetric, greedy, swap, equal");
+  EXPECT_THAT(message_of(panel, s),
+              HasSubstr("optimizer = magic is none of oscar, symmetric, greedy, swap, "));
   s = quick();
   s.net = layer::Net::any;
   s.sizing.kind = layer::Sizing::budget;
