@@ -11,7 +11,9 @@
 #include "progress.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/train.hpp"
 #include "stderr_log.hpp"
+#include "training_settings.hpp"
 
 namespace sharpen::app {
 
@@ -21,34 +23,19 @@ using backtest::BacktestSettings;
 using settings::Origin;
 using settings::Values;
 
-constexpr double kWindowShrinkage = 0.10;
-
 std::string text_or_empty(const Values& values, std::string_view name) {
   return values.has(name) ? values.text(name) : std::string();
 }
 
 backtest::Framework framework_of(const std::string& text) {
   using enum backtest::Framework;
-  for (const backtest::Framework framework : {rolling, historic, signal})
+  for (const backtest::Framework framework : {rolling, historic, signal, pfl, dfl})
     if (backtest::name(framework) == text) return framework;
   throw InputError(fmt::format("framework = {} is not known", printable(text)));
 }
 
-layer::SizingSettings sizing_settings(const Values& values) {
-  const std::string& kind = values.text("sizing");
-  using enum layer::Sizing;
-  return {.kind = kind == "budget"       ? budget
-                  : kind == "volatility" ? volatility
-                                         : gross,
-          .offset = values.real("offset"),
-          // The setting is per year; variance grows with the number of periods.
-          .target_volatility =
-              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
-}
-
-risk::Form form_of(const std::string& name) {
-  if (name == "dense") return risk::Form::dense;
-  return name == "low-rank" ? risk::Form::low_rank : risk::Form::automatic;
+bool learns(backtest::Framework framework) {
+  return framework == backtest::Framework::pfl || framework == backtest::Framework::dfl;
 }
 
 BacktestSettings backtest_settings(const Values& values) {
@@ -57,11 +44,16 @@ BacktestSettings backtest_settings(const Values& values) {
   out.optimizer = values.text("optimizer");
   out.k = values.count_or_share("k");
   out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
-  out.sizing = sizing_settings(values);
-  out.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : kWindowShrinkage;
-  out.form = form_of(values.text("form"));
+  out.sizing = yearly_sizing(values);
+  out.shrinkage = window_shrinkage(values);
+  out.form = form_of(values);
   out.historic_risk = values.text("historic-risk") == "train" ? backtest::HistoricRisk::train
                                                               : backtest::HistoricRisk::rolling;
+  if (learns(out.framework) || values.text("decision") == "soft")
+    out.training = training_settings(values);
+  if (values.has("retrain")) out.retrain = values.integer("retrain");
+  out.decision = values.text("decision") == "soft" ? backtest::DecisionKind::soft
+                                                   : backtest::DecisionKind::exact;
   out.lookback = values.count_or_all("lookback");
   if (values.has("min-history")) out.min_history = values.integer("min-history");
   out.split = text_or_empty(values, "split");
@@ -77,6 +69,12 @@ BacktestSettings backtest_settings(const Values& values) {
   return out;
 }
 
+// Settings of a training that a soft decision listens to as well.
+bool of_the_layer(std::string_view name) {
+  return name == "decision" || name == "beta" || name == "score" || name == "raw-score" ||
+         name == "reoptimization" || name == "topk";
+}
+
 // Settings that only another framework listens to. Those with a default count only as flags:
 // --print-config writes them into every file.
 void refuse_foreign_settings(const Values& values, const BacktestSettings& settings) {
@@ -90,19 +88,32 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
     throw InputError("framework = signal needs predictions; give --signal FILE");
   if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
     refuse("historic-risk", "--framework historic");
+  if (!learns(settings.framework)) {
+    for (const settings::Setting& setting : settings::table())
+      if (setting.group == settings::Group::learning && values.takes(setting.name) &&
+          values.origin(setting.name) == Origin::flag &&
+          !(settings.decision == backtest::DecisionKind::soft && of_the_layer(setting.name)))
+        refuse(setting.name, "--framework pfl or dfl");
+    if (values.has("model")) refuse("model", "--framework pfl or dfl");
+  }
 }
 
-// Equal weights listen to nothing about selection and sizing.
+// Some optimizers listen to nothing about selection or sizing.
 void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
-  if (values.text("optimizer") != "equal") return;
+  const std::string& optimizer = values.text("optimizer");
+  const bool equal = optimizer == "equal";
+  if (!equal && optimizer != "mssrm-long") return;
   std::string ignored;
   for (const std::string_view name :
        {"k", "sizing", "target-volatility", "offset", "net", "shrinkage", "form"})
-    if (values.origin(name) == Origin::flag)
+    if (values.origin(name) == Origin::flag && (equal || name != "k"))
       ignored.append(ignored.empty() ? "" : ", ").append(values.given_as(name));
   if (!ignored.empty())
-    warnings.push_back(
-        fmt::format("optimizer = equal holds 1/n of every asset: {} has no effect", ignored));
+    warnings.push_back(fmt::format(
+        "optimizer = {}: {} has no effect",
+        equal ? "equal holds 1/n of every asset"
+              : "mssrm-long is long only, fully invested and takes the covariance as it is",
+        ignored));
 }
 
 // From the first decision on a signal is a question, which `interrupts` keeps until the end of the
@@ -168,6 +179,8 @@ void run_backtest(const Values& values) {
     print(values.flag("json") ? backtest_json(answer) : backtest_text(answer));
   } catch (const backtest::Interrupted&) {
     throw Failure("interrupted; nothing was written");
+  } catch (const learn::Diverged& diverged) {
+    throw Failure(fmt::format("{}; nothing was written", diverged.what()));
   }
 }
 

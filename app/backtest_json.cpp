@@ -1,6 +1,7 @@
 // The answer of `sharpen backtest --json`, which is also metrics.json; docs/json.md lists every
 // key.
 #include <algorithm>
+#include <cmath>
 
 #include "backtest.hpp"
 #include "json_text.hpp"
@@ -144,6 +145,33 @@ void add_periods(const BacktestAnswer& answer, Json& out) {
   out["rebalance"] = answer.settings.rebalance;
   out["status_counts"] = status_counts(run);
   out["n_jittered"] = run.n_jittered;
+  const std::string& optimizer = answer.settings.optimizer;
+  if (optimizer == "mssrm" || optimizer == "mssrm-long") out["iterations"] = run.iterations;
+  if (optimizer == "mssrm-long") out["n_certified"] = run.n_certified;
+}
+
+// Of pfl and dfl.
+void add_learning(const BacktestAnswer& answer, Json& out) {
+  if (!answer.result.regret) return;
+  out["regret"] = answer.result.regret->mean;
+  out["regret_relative"] = answer.result.regret->relative();
+  out["oracle_return"] = answer.result.regret->oracle;
+  out["trainings"] = Json::array();
+  const double root_year = std::sqrt(answer.settings.periods_per_year);
+  for (const backtest::TrainingRecord& training : answer.result.trainings) {
+    Json one;
+    one["from"] = training.first_date;
+    one["to"] = training.last_date;
+    one["members"] = Json::array();
+    for (const learn::Member& member : training.members) {
+      Json m;
+      m["epochs"] = member.epochs;
+      m["best_epoch"] = member.best_epoch;
+      m["validation_sharpe_annualized"] = member.validation_sharpe * root_year;
+      one["members"].push_back(m);
+    }
+    out["trainings"].push_back(one);
+  }
 }
 
 Json benchmark_json(const BacktestAnswer& answer) {
@@ -174,6 +202,7 @@ std::string backtest_json(const BacktestAnswer& answer) {
   add_returns(answer, out);
   add_weights(answer, out);
   add_periods(answer, out);
+  add_learning(answer, out);
   if (!answer.settings.benchmark.empty()) out["benchmark"] = benchmark_json(answer);
   out["settings"] = settings_json(answer.values);
   out["cleaning"] = cleaning_json(answer.input);

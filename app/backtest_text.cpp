@@ -59,6 +59,11 @@ std::string status_text(const backtest::Run& run) {
   return text.empty() ? "–" : text;
 }
 
+std::string regret_text(const backtest::Regret& regret) {
+  return fmt::format("{} per decision, {} of what perfect foresight would have earned",
+                     number(regret.mean), percent(regret.relative()));
+}
+
 std::string benchmark_text(const BacktestAnswer& answer) {
   const backtest::Metrics& m = answer.result.metrics;
   return fmt::format("{}: Sharpe {} per period, {} annualised; beta {}, correlation {}",
@@ -99,6 +104,7 @@ std::string backtest_text(const BacktestAnswer& answer) {
                   m.n_periods > 0 ? fmt::format("{:.1f}", m.mean_cardinality) : "–"));
   out += line("periods", status_text(run));
   if (!answer.settings.benchmark.empty()) out += line("benchmark", benchmark_text(answer));
+  if (answer.result.regret) out += line("regret", regret_text(*answer.result.regret));
   for (const std::string& warning : answer.warnings) out += line("warning", warning);
   if (answer.values.has("out")) out += line("written", printable(answer.values.text("out"), 400));
   return out;

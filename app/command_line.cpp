@@ -81,6 +81,7 @@ settings::Values resolve(const CLI::App& given) {
   for (const Setting& setting : settings::table())
     if (values.takes(setting.name))
       if (const auto flag = text(setting)) values.set_flag(setting.name, *flag);
+  if (values.takes("preset") && values.text("preset") == "paper") values.use_paper_preset();
   return values;
 }
 

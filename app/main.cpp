@@ -14,6 +14,7 @@
 #include "sharpen/base/error.hpp"
 #include "simulate.hpp"
 #include "solve.hpp"
+#include "train.hpp"
 #include "version.hpp"
 
 namespace sharpen::app {
@@ -26,6 +27,7 @@ void run_command(const settings::Values& values) {
     case settings::simulate: return simulate(values);
     case settings::backtest: return run_backtest(values);
     case settings::compare: return compare(values);
+    case settings::train: return run_train(values);
     default: break;
   }
   throw std::logic_error("a command of the table has no function");

@@ -32,6 +32,7 @@ double Progress::seconds() const {
 
 void Progress::stage(std::string_view text) {
   stage_ = text;
+  note_.clear();
   started_ = Clock::now();
   told_ = false;
 }
@@ -51,9 +52,9 @@ void Progress::draw(Index done, Index total) {
   const double share = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 1.0;
   const auto filled = static_cast<std::size_t>(share * static_cast<double>(kBarWidth));
   const double left = share > 0.0 ? drawn_ * (1.0 - share) / share : 0.0;
-  print_raw(fmt::format("\r\033[Ksharpen: {} [{}{}] {:3.0f} %, {:.0f} s left", stage_,
+  print_raw(fmt::format("\r\033[Ksharpen: {} [{}{}] {:3.0f} %, {:.0f} s left{}{}", stage_,
                         std::string(filled, '#'), std::string(kBarWidth - filled, '.'),
-                        100.0 * share, left));
+                        100.0 * share, left, note_.empty() ? "" : "; ", note_));
 }
 
 }  // namespace sharpen::app

@@ -18,6 +18,8 @@ class Progress {
   ~Progress();  // takes the bar away
 
   void stage(std::string_view text);
+  // What is shown behind the bar, until the next stage.
+  void note(std::string_view text) { note_ = text; }
   // By one thread at a time.
   void update(Index done, Index total);
 
@@ -27,7 +29,7 @@ class Progress {
   void draw(Index done, Index total);
 
   bool terminal_;
-  std::string stage_;
+  std::string stage_, note_;
   Clock::time_point started_;
   double drawn_ = -1.0;  // when the bar was last drawn, in seconds of the stage
   bool told_ = false;    // the line of this stage is printed

@@ -13,9 +13,18 @@ namespace sharpen::backtest {
 namespace {
 
 constexpr Index kDefaultHistory = 100;  // for a lookback of all rows
-constexpr const char* kHistoricSplit = "80%";
+constexpr const char* kTrainingSplit = "80%";
 
 bool equal_weights(const BacktestSettings& settings) { return settings.optimizer == "equal"; }
+
+bool learns(const BacktestSettings& settings) {
+  return settings.framework == Framework::pfl || settings.framework == Framework::dfl;
+}
+
+// Whether there is a training part.
+bool trains(const BacktestSettings& settings) {
+  return learns(settings) || settings.framework == Framework::historic;
+}
 
 // Whether the optimizer is fully invested by definition.
 bool sizes_itself(const BacktestSettings& settings) {
@@ -41,7 +50,46 @@ std::unique_ptr<Policy> risk_policy(std::unique_ptr<const SignalSource> source,
   return std::make_unique<P>(std::move(source), optimizer, *training);
 }
 
-void check_settings(const BacktestSettings& settings, const market::Panel* signal) {
+void check_learning(const BacktestSettings& settings, const learn::Model* model) {
+  if (!learns(settings)) {
+    if (model != nullptr)
+      throw InputError(
+          fmt::format("a model has no meaning for framework = {}; use framework pfl or dfl",
+                      name(settings.framework)));
+    if (settings.retrain != 0)
+      throw InputError(
+          fmt::format("retrain has no meaning for framework = {}, which trains no "
+                      "network",
+                      name(settings.framework)));
+    return;
+  }
+  const learn::TrainSettings& training = model != nullptr ? model->settings : settings.training;
+  if (equal_weights(settings))
+    throw InputError(fmt::format(
+        "framework = {} has no use for optimizer = equal, which asks for no expectations; use "
+        "framework rolling",
+        name(settings.framework)));
+  if (settings.gaps && training.network == learn::NetworkKind::joint)
+    throw InputError(
+        "universe = available cannot go with network = joint, which needs every asset throughout; "
+        "use network shared, or universe complete");
+  if (settings.lookback.all || settings.lookback.count != training.lookback)
+    throw InputError(
+        fmt::format("lookback must be {}, the length of the network's windows", training.lookback));
+  if (settings.min_history && *settings.min_history < settings.lookback.count)
+    throw InputError(fmt::format(
+        "min-history = {} is shorter than the network's windows of {} rows; leave it out",
+        *settings.min_history, settings.lookback.count));
+  if (model != nullptr && settings.retrain != 0)
+    throw InputError("retrain has no meaning for a model that is given; leave one of them out");
+  if (model != nullptr && (training.alpha > 0.0) != (settings.framework == Framework::dfl))
+    throw InputError(fmt::format("framework = {}, and the model was trained as {} (alpha = {})",
+                                 name(settings.framework), training.alpha > 0.0 ? "dfl" : "pfl",
+                                 training.alpha));
+}
+
+void check_settings(const BacktestSettings& settings, const market::Panel* signal,
+                    const learn::Model* model) {
   if (!(settings.periods_per_year > 0.0 && std::isfinite(settings.periods_per_year)))
     throw InputError(
         fmt::format("periods-per-year = {} is outside (0, inf)", settings.periods_per_year));
@@ -57,6 +105,7 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
     throw InputError(
         "universe = available cannot go with framework = historic, whose mean of the training part "
         "needs every asset throughout; use universe complete, or framework rolling");
+  check_learning(settings, model);
   if (settings.min_history == 0 && !equal_weights(settings))
     throw InputError(fmt::format(
         "min-history = 0 goes with optimizer = equal only; {} needs 2 rows of history at least",
@@ -113,16 +162,30 @@ Index min_history(const BacktestSettings& settings) {
   return settings.lookback.all ? kDefaultHistory : static_cast<Index>(settings.lookback.count);
 }
 
-// Rows of the training part; 0 without a split.
-Index training_rows(const BacktestSettings& settings, const market::Panel& returns) {
-  const bool historic = settings.framework == Framework::historic;
-  const std::string split = settings.split.empty() && historic ? kHistoricSplit : settings.split;
-  if (split == "none" && historic)
+// Rows of the training part; 0 without a split. What a given model has seen is never traded.
+Index training_rows(const BacktestSettings& settings, const market::Panel& returns,
+                    const learn::Model* model) {
+  const Index seen = model != nullptr ? first_unseen_row(returns, *model) : 0;
+  if (model != nullptr && seen >= returns.rows())
+    throw InputError(fmt::format(
+        "the model was trained on returns up to {}, and the panel ends on {}: nothing is left to "
+        "test it on",
+        model->last_date, returns.dates.back()));
+  if (model != nullptr && settings.split.empty()) return seen;
+  const std::string split =
+      settings.split.empty() && trains(settings) ? kTrainingSplit : settings.split;
+  if (split == "none" && trains(settings))
     throw InputError(
-        "split = none leaves framework = historic nothing to train on; give a share such as 80%, "
-        "or "
-        "a date");
-  return split.empty() || split == "none" ? 0 : split_row(returns.dates, split);
+        fmt::format("split = none leaves framework = {} nothing to train on; give a share such as "
+                    "80%, or a date",
+                    name(settings.framework)));
+  const Index rows = split.empty() || split == "none" ? 0 : split_row(returns.dates, split);
+  if (rows < seen)
+    throw InputError(fmt::format(
+        "split = {} would test the model on returns it was trained on, which reach to {}; give a "
+        "later split, or none",
+        printable(settings.split), model->last_date));
+  return rows;
 }
 
 WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel& returns,
@@ -143,6 +206,14 @@ WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel
   return walk;
 }
 
+// The rows of the panel that decisions are made at.
+std::vector<Index> decision_rows(const WalkSettings& walk, const market::Panel& returns) {
+  std::vector<Index> rows;
+  for (Index row = walk.first_traded(); row < returns.rows(); row += walk.rebalance)
+    rows.push_back(row - 1);
+  return rows;
+}
+
 std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
                                               const market::Panel& returns,
                                               const WalkSettings& walk,
@@ -152,15 +223,33 @@ std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
     case Framework::historic:
       return std::make_unique<TrainingMean>(returns.matrix().middle_rows(0, walk.first_row));
     case Framework::signal: break;
+    case Framework::pfl:
+    case Framework::dfl: throw std::logic_error("learned signals are made before the policy");
   }
-  std::vector<Index> rows;
-  for (Index row = walk.first_traded(); row < returns.rows(); row += walk.rebalance)
-    rows.push_back(row - 1);
-  return std::make_unique<GivenSignal>(*signal, returns, rows, settings.gaps);
+  return std::make_unique<GivenSignal>(*signal, returns, decision_rows(walk, returns),
+                                       settings.gaps);
+}
+
+// The settings of a training as the rest of the settings has them.
+LearnedSettings learned_settings(const BacktestSettings& settings, Index training) {
+  LearnedSettings out;
+  out.training = settings.training;
+  out.training.k = settings.k;
+  out.training.shrinkage = settings.shrinkage;
+  out.training.form = settings.form;
+  out.training.layer.sizing = settings.sizing;
+  out.training.layer.net = settings.net;
+  if (settings.framework == Framework::pfl) out.training.alpha = 0.0;
+  out.periods_per_year = settings.periods_per_year;
+  out.training_rows = training;
+  out.retrain = static_cast<Index>(settings.retrain);
+  out.gaps = settings.gaps;
+  return out;
 }
 
 std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market::Panel& returns,
-                                  const WalkSettings& walk, const market::Panel* signal) {
+                                  const WalkSettings& walk,
+                                  std::unique_ptr<const SignalSource> source) {
   if (equal_weights(settings)) return std::make_unique<EqualWeights>();
   const std::string& which = settings.optimizer;
   const bool baseline = which == "mssrm" || which == "mssrm-long";
@@ -173,13 +262,14 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
   optimizer.form = settings.form;
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
   static_cast<void>(settings.k.of(returns.n(), "k"));
-  auto source = source_of(settings, returns, walk, signal);
   std::optional<ConstMat> training;
   if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
     training = returns.matrix().middle_rows(0, walk.first_row);
   if (training && training->rows < 2)
     throw InputError(
         "historic-risk = train needs 2 rows of training at least; choose a later --split");
+  if (settings.decision == DecisionKind::soft)
+    return std::make_unique<SoftPolicy>(std::move(source), optimizer, settings.training.layer);
   if (which == "mssrm-long")
     return training ? std::make_unique<MssrmLongPolicy>(std::move(source), settings.k, *training)
                     : std::make_unique<MssrmLongPolicy>(std::move(source), settings.k);
@@ -221,24 +311,41 @@ std::string_view name(Framework framework) {
     case Framework::rolling: return "rolling";
     case Framework::historic: return "historic";
     case Framework::signal: return "signal";
+    case Framework::pfl: return "pfl";
+    case Framework::dfl: return "dfl";
   }
   return "unknown";
 }
 
 BacktestResult backtest(const market::Panel& panel, const BacktestSettings& settings,
                         const Threads& threads, const market::Panel* signal,
-                        const RunControl& control) {
-  check_settings(settings, signal);
+                        const RunControl& control, const learn::Model* model) {
+  check_settings(settings, signal, model);
+  BacktestResult result;
   market::Panel returns = panel;
   std::vector<double> benchmark;
   if (!settings.benchmark.empty()) benchmark = take_column(returns, settings.benchmark);
 
-  BacktestResult result;
+  if (model != nullptr) returns = match_model(returns, *model, result.warnings);
   result.tickers = returns.tickers;
-  result.training_rows = training_rows(settings, returns);
+  result.training_rows = training_rows(settings, returns, model);
   const WalkSettings walk = walk_settings(settings, returns, result.training_rows);
-  const std::unique_ptr<Policy> policy = policy_of(settings, returns, walk, signal);
+  std::unique_ptr<const SignalSource> source;
+  if (learns(settings))
+    source = learned_signal(returns, decision_rows(walk, returns),
+                            learned_settings(settings, result.training_rows), model, threads,
+                            control, result.trainings);
+  else if (!equal_weights(settings))
+    source = source_of(settings, returns, walk, signal);
+  if (control.stage) control.stage("deciding");
+  const std::unique_ptr<Policy> policy = policy_of(settings, returns, walk, std::move(source));
   result.run = walk_forward(returns, *policy, walk, threads, control);
+  if (learns(settings)) {
+    if (control.stage) control.stage("deciding with hindsight, for the regret");
+    const auto oracle =
+        policy_of(settings, returns, walk, hindsight(returns, decision_rows(walk, returns)));
+    result.regret = regret(result.run, walk_forward(returns, *oracle, walk, threads, control));
+  }
   if (!benchmark.empty())
     result.run.benchmark = benchmark_over(result.run, benchmark, settings.benchmark);
 

@@ -87,6 +87,15 @@ GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& retur
   }
 }
 
+GivenSignal::GivenSignal(const market::Panel& returns, std::span<const Index> rows,
+                         std::vector<double> values)
+    : n_(returns.n()),
+      slot_(static_cast<std::size_t>(returns.rows()), -1),
+      values_(std::move(values)) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    slot_[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
+}
+
 void GivenSignal::expected_returns(const WindowBatch& batch, Index i, Vec mu) const {
   const Index slot = slot_[static_cast<std::size_t>(batch.decision_row(i))];
   for (std::size_t j = 0; j < mu.size(); ++j)

@@ -1,6 +1,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "base/settings_learning.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::settings {
@@ -12,8 +13,10 @@ constexpr Bounds kPositive = {.low = 0, .high = kInfinity, .above = true};
 // Every seed is an exact double, so that any language can write it.
 constexpr Bounds kSeeds = {.low = 0, .high = 9007199254740992.0};
 // Commands that read a panel, and those that choose a portfolio.
-constexpr unsigned kPanel = solve | doctor | backtest;
+constexpr unsigned kPanel = solve | doctor | backtest | train | predict;
 constexpr unsigned kPortfolio = solve | backtest;
+// Those that need the problem a portfolio solves, chosen now or learned for.
+constexpr unsigned kProblem = kPortfolio | train;
 
 std::vector<Setting> rows() {
   return {
@@ -175,7 +178,7 @@ std::vector<Setting> rows() {
        .placeholder = "N|P%",
        .preset = "10%",
        .bounds = {.low = 1},
-       .commands = kPortfolio,
+       .commands = kProblem,
        .short_flag = 'k'},
       {.name = "optimizer",
        .kind = Kind::choice,
@@ -184,14 +187,15 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "swap",
        .choices = {"oscar", "symmetric", "greedy", "swap", "mssrm", "mssrm-long", "equal"},
-       .commands = kPortfolio},
+       .commands = kPortfolio,
+       .paper = "oscar"},
       {.name = "lookback",
        .kind = Kind::count_or_all,
        .text = "returns in the window before the last date, or each decision; or all of them",
        .placeholder = "N|all",
        .preset = "100",
        .bounds = {.low = 2},
-       .commands = kPortfolio,
+       .commands = kProblem,
        .group = Group::window},
       {.name = "shrinkage",
        .kind = Kind::real,
@@ -199,7 +203,7 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset_words = "0.10 from windows, 0 from given moments",
        .bounds = {.low = 0, .high = 1},
-       .commands = kPortfolio},
+       .commands = kProblem},
       {.name = "form",
        .kind = Kind::choice,
        .text =
@@ -208,7 +212,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "auto",
        .choices = {"auto", "dense", "low-rank"},
-       .commands = kPortfolio},
+       .commands = kProblem},
       {.name = "sizing",
        .kind = Kind::choice,
        .text =
@@ -217,9 +221,10 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "gross",
        .choices = {"budget", "volatility", "gross"},
-       .commands = kPortfolio,
-       .other_commands = backtest,
-       .other_preset = "volatility"},
+       .commands = kProblem,
+       .other_commands = backtest | train,
+       .other_preset = "volatility",
+       .paper = "budget"},
       {.name = "offset",
        .kind = Kind::real,
        .text = "small constant c in budget sizing y/(t + c), with t the net position of the "
@@ -227,14 +232,14 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset = "0.01",
        .bounds = kPositive,
-       .commands = kPortfolio},
+       .commands = kProblem},
       {.name = "target-volatility",
        .kind = Kind::real,
        .text = "volatility a year that volatility sizing aims at",
        .placeholder = "X",
        .preset = "0.1",
        .bounds = kPositive,
-       .commands = kPortfolio},
+       .commands = kProblem},
       {.name = "net",
        .kind = Kind::choice,
        .text =
@@ -242,14 +247,14 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "positive",
        .choices = {"positive", "any"},
-       .commands = kPortfolio},
+       .commands = kProblem},
       {.name = "periods-per-year",
        .kind = Kind::real,
        .text = "periods a year, to annualise: 252 for days, 52 for weeks, 12 for months",
        .placeholder = "X",
        .preset = "252",
        .bounds = kPositive,
-       .commands = kPortfolio},
+       .commands = kProblem},
       {.name = "replications",
        .kind = Kind::integer,
        .text = "bootstrap replications behind intervals and tests",
@@ -269,11 +274,19 @@ std::vector<Setting> rows() {
       // The walk through a panel.
       {.name = "framework",
        .kind = Kind::choice,
-       .text = "where the expected returns come from",
+       .text = "where the expected returns come from; pfl and dfl train a network",
        .placeholder = "NAME",
        .preset = "rolling",
-       .choices = {"rolling", "historic", "signal"},
-       .commands = backtest},
+       .choices = {"rolling", "historic", "signal", "pfl", "dfl"},
+       .commands = backtest | train,
+       .other_commands = train,
+       .other_preset = "dfl"},
+      {.name = "model",
+       .kind = Kind::text,
+       .text = "trained model, as sharpen train wrote it",
+       .placeholder = "FILE",
+       .commands = backtest | predict | inspect,
+       .group = Group::input},
       {.name = "signal",
        .kind = Kind::text,
        .text = "predictions for --framework signal: CSV, one row per date; a row is for the period "
@@ -300,7 +313,7 @@ std::vector<Setting> rows() {
        .kind = Kind::text,
        .text = "training part: a share of the returns such as 80%, or the first date after it",
        .placeholder = "P%|DATE",
-       .preset_words = "80% for historic, else none",
+       .preset_words = "80% for historic, pfl and dfl, else none",
        .commands = backtest,
        .group = Group::window},
       {.name = "stats-from",
@@ -358,9 +371,11 @@ std::vector<Setting> rows() {
       // How the answer is given, and how the program runs.
       {.name = "out",
        .kind = Kind::text,
-       .text = "what to write: doctor, the cleaned panel; simulate, the prices; backtest, a folder",
+       .text =
+           "what to write: doctor, the cleaned panel; simulate, the prices; backtest, a folder; "
+           "train, the model",
        .placeholder = "PATH",
-       .commands = doctor | simulate | backtest,
+       .commands = doctor | simulate | backtest | train,
        .group = Group::running},
       {.name = "force",
        .kind = Kind::flag,
@@ -418,12 +433,16 @@ std::vector<Setting> rows() {
 }  // namespace
 
 std::span<const Setting> table() {
-  static const std::vector<Setting> all = rows();
+  static const std::vector<Setting> all = [] {
+    std::vector<Setting> all_rows = rows();
+    append_learning_rows(all_rows);
+    return all_rows;
+  }();
   return all;
 }
 
 std::span<const CommandInfo> commands() {
-  static constexpr std::array<CommandInfo, 5> all = {{
+  static constexpr std::array<CommandInfo, 6> all = {{
       {solve,
        "solve",
        "the sparse maximum-Sharpe portfolio of one signal and one covariance",
@@ -444,6 +463,11 @@ std::span<const CommandInfo> commands() {
        "a policy walked forward through a panel, with costs and statistics",
        {},
        "sharpen backtest --prices prices.csv -k 10% --cost-bps 5 --out runs/swap"},
+      {train,
+       "train",
+       "a network trained to predict returns, or to decide on portfolios",
+       {},
+       "sharpen train --prices prices.csv --framework dfl -k 10% --out model.sharpen"},
       {compare,
        "compare",
        "whether the Sharpe ratios of two backtests differ by more than chance",
@@ -458,6 +482,7 @@ std::string_view name(Group group) {
     case Group::input: return "Input";
     case Group::window: return "Window";
     case Group::portfolio: return "Portfolio";
+    case Group::learning: return "Learning";
     case Group::market: return "Simulated market";
     case Group::trading: return "Trading";
     case Group::statistics: return "Statistics";

@@ -28,6 +28,14 @@ void Values::set_flag(std::string_view name, std::string_view text) {
   entries_[row_of(name)] = {parse(setting, text), Origin::flag, ""};
 }
 
+void Values::use_paper_preset() {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Setting& setting = table()[i];
+    if (entries_[i].origin == Origin::preset && !setting.paper.empty())
+      entries_[i].value = parse(setting, setting.paper);
+  }
+}
+
 bool Values::takes(std::string_view name) const { return (find(name).commands & command_) != 0; }
 
 Origin Values::origin(std::string_view name) const { return entries_[row_of(name)].origin; }

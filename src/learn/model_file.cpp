@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "learn/bytes.hpp"
+#include "learn/model_file.hpp"
 #include "market/place.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
@@ -298,6 +299,14 @@ ModelFile parse_file(std::string_view bytes, std::string_view name) {
   return file;
 }
 
+void write_settings(const TrainSettings& settings, ByteWriter& out) {
+  Writing a(out);
+  settings_fields(a, settings, [&](const std::vector<Index>& hidden) {
+    out.u64(hidden.size());
+    for (const Index width : hidden) a("hidden", width);
+  });
+}
+
 // A model that could not be read back shall not be written.
 void check_writable(const Model& model) {
   const auto refuse = [](const std::string& fault) {
@@ -313,6 +322,12 @@ void check_writable(const Model& model) {
 
 }  // namespace
 
+std::string settings_bytes(const TrainSettings& settings) {
+  ByteWriter out(kModelFile);
+  write_settings(settings, out);
+  return out.finish();
+}
+
 std::string model_bytes(const Model& model) {
   check_writable(model);
   constexpr std::size_t kAboutFacts = 4096, kAboutTicker = 64;
@@ -321,10 +336,7 @@ std::string model_bytes(const Model& model) {
                                  network * model.members.size());
   Writing a(out);
   a("program version", build_info().version);
-  settings_fields(a, model.settings, [&](const std::vector<Index>& hidden) {
-    out.u64(hidden.size());
-    for (const Index width : hidden) a("hidden", width);
-  });
+  write_settings(model.settings, out);
   out.u64(model.tickers.size());
   for (const std::string& ticker : model.tickers) out.text(ticker);
   fact_fields(a, model);

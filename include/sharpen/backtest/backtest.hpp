@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sharpen/backtest/learned.hpp"
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/backtest/policies.hpp"
 #include "sharpen/backtest/statistics.hpp"
@@ -22,9 +23,14 @@ enum class Framework {
   rolling,   // mu and Sigma of the window at every rebalance
   historic,  // mu of the training part
   signal,    // mu from the user's own file
+  pfl,       // mu of networks trained to predict
+  dfl,       // mu of networks trained to decide
 };
 
 enum class HistoricRisk { rolling, train };
+
+// What is held for a signal: at most k names, or the layer's own weights, which are dense.
+enum class DecisionKind { exact, soft };
 
 std::string_view name(Framework framework);
 
@@ -37,10 +43,15 @@ struct BacktestSettings {
   double shrinkage = 0.10;
   risk::Form form = risk::Form::automatic;
   HistoricRisk historic_risk = HistoricRisk::rolling;
+  // For pfl and dfl, and the layer of a soft decision. Its sizing, shrinkage, k, net and lookback
+  // are those above.
+  learn::TrainSettings training;
+  std::int64_t retrain = 0;  // periods between trainings; 0: once
+  DecisionKind decision = DecisionKind::exact;
 
   settings::CountOrAll lookback = {.count = 100, .all = false};
   std::optional<std::int64_t> min_history;  // none: lookback, or 100 for a lookback of all rows
-  std::string split;                        // share or date (split_row); "": none, 80% for historic
+  std::string split;       // share or date (split_row); "": none, 80% where there is training
   std::string stats_from;  // row from 1 or date (stats_row); "": the first traded period
   std::int64_t rebalance = 1;
   double cost_bps = 0.0;
@@ -59,14 +70,17 @@ struct BacktestResult {
   Run run;
   Metrics metrics;
   SharpeStatistics statistics;
+  std::optional<Regret> regret;           // of pfl and dfl
+  std::vector<TrainingRecord> trainings;  // likewise
   std::vector<std::string> warnings;
 };
 
-// `signal` is for Framework::signal only. Throws InputError for settings that do not fit each
+// `signal` is for Framework::signal only, `model` for pfl and dfl, which train their own without.
+// Throws InputError for settings that do not fit each
 // other or the panel, Interrupted when asked to stop.
 BacktestResult backtest(const market::Panel& returns, const BacktestSettings& settings,
                         const Threads& threads, const market::Panel* signal = nullptr,
-                        const RunControl& control = {});
+                        const RunControl& control = {}, const learn::Model* model = nullptr);
 
 // Rows of the training part. "80%" or "0.8": that share of the rows, rounded half away from
 // zero; a date (YYYY-MM-DD, YYYY-MM, YYYY): the rows before it. Each part keeps one row at least.

@@ -8,6 +8,7 @@
 
 #include "sharpen/backtest/policy.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/select/select.hpp"
@@ -50,6 +51,9 @@ class GivenSignal : public SignalSource {
   // then not held by that decision.
   GivenSignal(const market::Panel& signal, const market::Panel& returns,
               std::span<const Index> rows, bool gaps_allowed);
+  // values (rows, n): of the decisions at those rows of the panel; NaN where there is none.
+  GivenSignal(const market::Panel& returns, std::span<const Index> rows,
+              std::vector<double> values);
   void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;
   bool has(Index row, Index asset) const override;
 
@@ -122,6 +126,19 @@ class SelectingPolicy : public RiskPolicy {
 
  private:
   std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const override;
+};
+
+// --decision soft: the layer's own weights, as training sees them (layer/sparse_tangent.hpp). They
+// are not sparse. settings.optimizer is not used; k, net and sizing of `layer` are the settings'.
+class SoftPolicy : public RiskPolicy {
+ public:
+  SoftPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
+             const layer::LayerSettings& layer);
+
+ private:
+  std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const override;
+
+  layer::LayerSettings layer_;
 };
 
 // mssrm: projected ascent on the Sharpe ratio (baseline/mssrm.hpp). settings.optimizer is not

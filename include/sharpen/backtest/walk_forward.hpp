@@ -101,6 +101,7 @@ struct Run {
 
 // Called by one thread at a time.
 struct RunControl {
+  std::function<void(std::string_view)> stage = {};            // what the work is now
   std::function<void(Index done, Index total)> progress = {};  // decisions
   std::function<bool()> stop = {};                             // true: give up
 };

@@ -37,11 +37,14 @@ enum Command : unsigned {
   doctor = 1u << 2,
   backtest = 1u << 3,
   compare = 1u << 4,
+  train = 1u << 5,
+  predict = 1u << 6,
+  inspect = 1u << 7,
   every_command = ~0u,
 };
 
 // Where --help shows a setting, in this order.
-enum class Group { input, window, portfolio, market, trading, statistics, running };
+enum class Group { input, window, portfolio, learning, market, trading, statistics, running };
 
 struct CommandInfo {
   Command command;
@@ -78,6 +81,7 @@ struct Setting {
   unsigned other_commands = 0;
   std::string_view other_preset = "";
   Group group = Group::portfolio;
+  std::string_view paper = "";  // the default under --preset paper, where it is another one
 
   std::string_view preset_for(Command command) const {
     return (other_commands & command) != 0 ? other_preset : preset;
@@ -132,6 +136,8 @@ class Values {
   void read_toml_file(const std::filesystem::path& file);
   void read_toml(std::string_view text, std::string_view file_name);
   void set_flag(std::string_view name, std::string_view text);
+  // The defaults of --preset paper for what neither flag nor file has given.
+  void use_paper_preset();
 
   Command command() const { return command_; }
   bool takes(std::string_view name) const;

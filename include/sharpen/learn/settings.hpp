@@ -45,7 +45,8 @@ struct TrainSettings {
   Index horizon = 1;     // h: the target is the mean return of the next h periods
   Index warm_start = 1;  // epochs of prediction only before alpha applies
 
-  // Layer. layer.k is what `k` is among n assets; layer.beta is beta of the first epoch.
+  // Layer. layer.k is not read: `k` says it, for any number of assets. layer.beta is of the first
+  // epoch.
   settings::CountOrShare k = {.count = 0, .percent = 10.0};
   layer::LayerSettings layer;
   double beta_final = 0.0;  // beta of the last epoch, reached geometrically; 0: constant
@@ -64,7 +65,8 @@ struct TrainSettings {
 
   // Throws InputError naming field, value and bound. n: assets.
   void validate(Index n) const;
-  Shape shape(Index n) const;  // of one network
+  Shape shape(Index n) const;                     // of one network
+  layer::LayerSettings layer_for(Index n) const;  // with its k
 };
 
 }  // namespace sharpen::learn

@@ -1,0 +1,106 @@
+#include "training_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+using settings::Values;
+
+constexpr double kWindowShrinkage = 0.10;
+
+std::vector<Index> widths(const Values& values) {
+  std::vector<Index> out;
+  for (const std::string& text : values.list("hidden")) {
+    Index width = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
+    if (error != std::errc() || end != text.data() + text.size() || width < 1)
+      throw InputError(fmt::format("{} = {}: the width of a layer is a whole number such as 256",
+                                   values.given_as("hidden"), printable(text)));
+    out.push_back(width);
+  }
+  return out;
+}
+
+layer::LayerSettings layer_settings(const Values& values) {
+  layer::LayerSettings out;
+  out.beta = values.real("beta");
+  out.score = values.text("score") == "cholesky" ? layer::Score::cholesky : layer::Score::symmetric;
+  out.raw_score = values.flag("raw-score");
+  out.reoptimization = values.text("reoptimization") == "masked"
+                           ? layer::Reoptimization::masked
+                           : layer::Reoptimization::restricted;
+  out.topk =
+      values.text("topk") == "bisection" ? layer::TopKSolver::bisection : layer::TopKSolver::newton;
+  out.sizing = yearly_sizing(values);
+  out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
+  return out;
+}
+
+}  // namespace
+
+layer::SizingSettings yearly_sizing(const Values& values) {
+  const std::string& kind = values.text("sizing");
+  using enum layer::Sizing;
+  return {.kind = kind == "budget"       ? budget
+                  : kind == "volatility" ? volatility
+                                         : gross,
+          .offset = values.real("offset"),
+          // The setting is per year; variance grows with the number of periods.
+          .target_volatility =
+              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
+}
+
+risk::Form form_of(const Values& values) {
+  const std::string& name = values.text("form");
+  if (name == "dense") return risk::Form::dense;
+  return name == "low-rank" ? risk::Form::low_rank : risk::Form::automatic;
+}
+
+double window_shrinkage(const Values& values) {
+  return values.has("shrinkage") ? values.real("shrinkage") : kWindowShrinkage;
+}
+
+learn::TrainSettings training_settings(const Values& values) {
+  learn::TrainSettings out;
+  const settings::CountOrAll lookback = values.count_or_all("lookback");
+  if (lookback.all)
+    throw InputError(fmt::format(
+        "{} = all has no meaning for a network, whose windows have one length; give a number",
+        values.given_as("lookback")));
+  out.lookback = static_cast<Index>(lookback.count);
+  out.network =
+      values.text("network") == "shared" ? learn::NetworkKind::shared : learn::NetworkKind::joint;
+  out.hidden = widths(values);
+  out.alpha = values.text("framework") == "pfl" ? 0.0 : values.real("alpha");
+  out.mixing =
+      values.text("mixing") == "literal" ? learn::Mixing::literal : learn::Mixing::balanced;
+  out.decision_loss = values.text("decision-loss") == "sharpe" ? learn::DecisionLoss::sharpe
+                                                               : learn::DecisionLoss::mean_return;
+  out.horizon = static_cast<Index>(values.integer("horizon"));
+  out.warm_start = static_cast<Index>(values.integer("warm-start"));
+  out.k = values.count_or_share("k");
+  out.layer = layer_settings(values);
+  out.beta_final = values.has("beta-final") ? values.real("beta-final") : 0.0;
+  out.shrinkage = window_shrinkage(values);
+  out.form = form_of(values);
+  out.batch = static_cast<Index>(values.integer("batch"));
+  out.adam.learning_rate = values.real("learning-rate");
+  out.adam.weight_decay = values.real("weight-decay");
+  out.adam.clip = values.real("clip");
+  out.epochs = static_cast<Index>(values.integer("epochs"));
+  out.validation = values.real("validation");
+  out.patience = static_cast<Index>(values.integer("patience"));
+  out.ensemble = static_cast<Index>(values.integer("ensemble"));
+  out.seed = static_cast<std::uint64_t>(values.integer("seed"));
+  return out;
+}
+
+}  // namespace sharpen::app

@@ -1,0 +1,247 @@
+#include "sharpen/backtest/learned.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <unordered_set>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/learn/ensemble.hpp"
+#include "sharpen/learn/train.hpp"
+
+namespace sharpen::backtest {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// Decisions whose covariances are in memory at once.
+constexpr Index kRowsAtOnce = 32;
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+bool complete(ConstMat rows, Index column) {
+  for (Index t = 0; t < rows.rows; ++t)
+    if (!std::isfinite(rows(t, column))) return false;
+  return true;
+}
+
+std::vector<Index> complete_columns(ConstMat rows) {
+  std::vector<Index> columns;
+  for (Index j = 0; j < rows.cols; ++j)
+    if (complete(rows, j)) columns.push_back(j);
+  return columns;
+}
+
+std::vector<double> some_columns(ConstMat rows, std::span<const Index> columns) {
+  std::vector<double> out;
+  out.reserve(at(rows.rows) * columns.size());
+  for (Index t = 0; t < rows.rows; ++t)
+    for (const Index j : columns) out.push_back(rows(t, j));
+  return out;
+}
+
+market::Panel first_rows(const market::Panel& returns, Index rows, std::span<const Index> columns) {
+  market::Panel out;
+  out.dates.assign(returns.dates.begin(), returns.dates.begin() + rows);
+  for (const Index j : columns) out.tickers.push_back(returns.tickers[at(j)]);
+  out.values = some_columns(returns.matrix().middle_rows(0, rows), columns);
+  return out;
+}
+
+// A shared network knows any asset. One that was not there to learn a scale from gets the mean
+// scale of those that were.
+void extend(learn::Model& model, const market::Panel& returns, std::span<const Index> known) {
+  const learn::Scaling learned = model.scaling;
+  const double scale = std::accumulate(learned.scale.begin(), learned.scale.end(), 0.0) /
+                       static_cast<double>(learned.scale.size());
+  model.tickers = returns.tickers;
+  model.scaling.mean.assign(at(returns.n()), 0.0);
+  model.scaling.scale.assign(at(returns.n()), scale);
+  for (std::size_t j = 0; j < known.size(); ++j) {
+    model.scaling.mean[at(known[j])] = learned.mean[j];
+    model.scaling.scale[at(known[j])] = learned.scale[j];
+  }
+}
+
+learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSettings& settings,
+                      const Threads& threads, const RunControl& control) {
+  const std::vector<Index> columns = complete_columns(returns.matrix().middle_rows(0, rows));
+  if (columns.empty())
+    throw InputError(fmt::format("no asset has returns throughout the training part, {} to {}",
+                                 returns.dates.front(), returns.dates[at(rows - 1)]));
+  const market::Panel part = first_rows(returns, rows, columns);
+  learn::TrainControl training;
+  training.progress = control.progress;
+  training.stop = control.stop;
+  try {
+    learn::Model model =
+        learn::train(part, settings.training, settings.periods_per_year, threads, training);
+    extend(model, returns, columns);
+    return model;
+  } catch (const learn::Stopped&) {
+    throw Interrupted();
+  }
+}
+
+// The signals of some decision rows that share their assets, by one model.
+void fill(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
+          std::span<const Index> assets, const Threads& threads, std::span<double> out) {
+  const Index T = model.settings.lookback, first = rows.front() + 1 - T;
+  const auto m = static_cast<Index>(assets.size()), count = static_cast<Index>(rows.size());
+  const std::vector<double> part =
+      some_columns(returns.matrix().middle_rows(first, rows.back() + 1 - first), assets);
+  const ConstMat windows(part.data(), rows.back() + 1 - first, m);
+  std::vector<Index> ends;
+  for (const Index row : rows) ends.push_back(row + 1 - first);
+
+  const auto members = static_cast<Index>(model.members.size());
+  std::vector<double> mu(at(members * count * m)), signal(at(m));
+  for (Index member = 0; member < members; ++member)
+    learn::expected_returns(model, member, windows, ends, assets,
+                            Mat(mu.data() + member * count * m, count, m), threads);
+  const risk::RiskSettings risk_settings = {
+      .shrinkage = model.settings.shrinkage,
+      .form = model.settings.form,
+      .parts = {.lower = false, .root = false, .restriction = false}};
+  const auto risk = risk::from_windows(windows, T, ends, risk_settings, threads);
+  learn::Combiner combiner(*risk);
+  for (Index i = 0; i < count; ++i) {
+    // Decision i of every member: rows of mu that are count * m apart.
+    combiner.run(*risk, i, ConstMat(mu.data() + i * m, members, m, count * m), signal);
+    for (std::size_t j = 0; j < assets.size(); ++j)
+      out[at(i * returns.n() + assets[j])] = signal[j];
+  }
+}
+
+// Decision rows in pieces of the same assets, few enough to hold their covariances.
+void fill_all(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
+              const Threads& threads, std::span<double> out) {
+  const Index T = model.settings.lookback;
+  const auto assets_at = [&](Index row) {
+    return complete_columns(returns.matrix().middle_rows(row + 1 - T, T));
+  };
+  for (std::size_t begin = 0; begin < rows.size();) {
+    const std::vector<Index> assets = assets_at(rows[begin]);
+    std::size_t end = begin + 1;
+    while (end < rows.size() && end - begin < at(kRowsAtOnce) && assets_at(rows[end]) == assets)
+      ++end;
+    const bool joint = model.settings.network == learn::NetworkKind::joint;
+    if (joint && static_cast<Index>(assets.size()) < returns.n())
+      throw InputError(
+          "network = joint needs every asset throughout; use network shared, or "
+          "universe complete");
+    if (!assets.empty())
+      fill(model, returns, rows.subspan(begin, end - begin), assets, threads,
+           out.subspan(begin * at(returns.n()), (end - begin) * at(returns.n())));
+    begin = end;
+  }
+}
+
+TrainingRecord record_of(const learn::Model& model) {
+  TrainingRecord record{model.first_date, model.last_date, {}};
+  for (const learn::Member& member : model.members)
+    record.members.push_back({.network = {},
+                              .epochs = member.epochs,
+                              .best_epoch = member.best_epoch,
+                              .validation_loss = member.validation_loss,
+                              .validation_sharpe = member.validation_sharpe});
+  return record;
+}
+
+}  // namespace
+
+std::unique_ptr<const SignalSource> learned_signal(
+    const market::Panel& returns, std::span<const Index> rows, const LearnedSettings& settings,
+    const learn::Model* given, const Threads& threads, const RunControl& control,
+    std::vector<TrainingRecord>& trainings) {
+  std::vector<double> values(rows.size() * at(returns.n()), kNaN);
+  std::size_t done = 0;
+  Index next_training = settings.training_rows;
+  while (done < rows.size()) {
+    // Decisions made before the next training is due: it sees the rows before next_training.
+    std::size_t end = rows.size();
+    if (given == nullptr && settings.retrain > 0) {
+      const Index due = next_training + settings.retrain;
+      end = static_cast<std::size_t>(
+          std::lower_bound(rows.begin() + static_cast<Index>(done), rows.end(), due - 1) -
+          rows.begin());
+    }
+    if (end > done) {
+      learn::Model own;
+      if (given == nullptr) {
+        if (control.stage)
+          control.stage(
+              fmt::format("training on the returns to {}", returns.dates[at(next_training - 1)]));
+        own = train_on(returns, next_training, settings, threads, control);
+      }
+      const learn::Model& model = given != nullptr ? *given : own;
+      trainings.push_back(record_of(model));
+      fill_all(model, returns, rows.subspan(done, end - done), threads,
+               std::span(values).subspan(done * at(returns.n()), (end - done) * at(returns.n())));
+      done = end;
+    }
+    next_training += settings.retrain;
+  }
+  return std::make_unique<GivenSignal>(returns, rows, std::move(values));
+}
+
+std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,
+                                              std::span<const Index> rows) {
+  std::vector<double> values;
+  for (const Index row : rows) {
+    const ConstVec next = returns.matrix().row(row + 1);
+    values.insert(values.end(), next.begin(), next.end());
+  }
+  return std::make_unique<GivenSignal>(returns, rows, std::move(values));
+}
+
+Regret regret(const Run& run, const Run& oracle) {
+  Regret out;
+  Index decisions = 0;
+  for (Index p = 0; p < std::min(run.periods(), oracle.periods()); ++p) {
+    const PeriodStatus status = oracle.status[at(p)];
+    if (status == PeriodStatus::held || status == PeriodStatus::idle) continue;
+    out.mean += oracle.gross_returns[at(p)] - run.gross_returns[at(p)];
+    out.oracle += oracle.gross_returns[at(p)];
+    ++decisions;
+  }
+  out.mean /= static_cast<double>(decisions);
+  out.oracle /= static_cast<double>(decisions);
+  return out;
+}
+
+market::Panel match_model(const market::Panel& returns, const learn::Model& model,
+                          std::vector<std::string>& warnings) {
+  const std::unordered_set<std::string_view> there(returns.tickers.begin(), returns.tickers.end());
+  const std::unordered_set<std::string_view> known(model.tickers.begin(), model.tickers.end());
+  std::vector<std::string_view> missing, extra;
+  for (const std::string& ticker : model.tickers)
+    if (!there.contains(ticker)) missing.push_back(ticker);
+  for (const std::string& ticker : returns.tickers)
+    if (!known.contains(ticker)) extra.push_back(ticker);
+  const auto list = [](const std::vector<std::string_view>& names) {
+    std::string out;
+    for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 5); ++i)
+      out += (i == 0 ? "" : ", ") + printable(names[i]);
+    return names.size() > 5 ? fmt::format("{} and {} more", out, names.size() - 5) : out;
+  };
+  if (!missing.empty())
+    throw InputError(fmt::format(
+        "the panel has no column for {}, which the model was trained on; add it, or train a model "
+        "without",
+        list(missing)));
+  if (!extra.empty())
+    warnings.push_back(fmt::format("the model does not know {}: ignored", list(extra)));
+  return market::select_tickers(returns, model.tickers);
+}
+
+Index first_unseen_row(const market::Panel& returns, const learn::Model& model) {
+  return std::upper_bound(returns.dates.begin(), returns.dates.end(), model.last_date) -
+         returns.dates.begin();
+}
+
+}  // namespace sharpen::backtest

@@ -1,0 +1,92 @@
+#include "learn/checkpoint.hpp"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include "learn/bytes.hpp"
+#include "learn/model_file.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+constexpr FileKind kKind = {.magic = "SHRPCKPT",
+                            .version = 1,
+                            .noun = "checkpoint",
+                            .remedy = "remove it, and train without --resume"};
+
+std::uint32_t crc(const void* data, std::size_t size) {
+  return static_cast<std::uint32_t>(::crc32_z(0, static_cast<const Bytef*>(data), size));
+}
+
+}  // namespace
+
+std::uint64_t training_identity(const market::Panel& returns, const TrainSettings& settings,
+                                double periods_per_year) {
+  TrainSettings same = settings;
+  same.ensemble = 1;  // a member is the same in any ensemble
+  std::string words = settings_bytes(same) + shortest(periods_per_year);
+  for (const auto* names : {&returns.dates, &returns.tickers})
+    for (const std::string& name : *names) words.append(name).append(1, '\0');
+  return (static_cast<std::uint64_t>(crc(words.data(), words.size())) << 32) |
+         crc(returns.values.data(), returns.values.size() * sizeof(double));
+}
+
+std::filesystem::path checkpoint_file(const std::filesystem::path& folder, Index member) {
+  return folder / fmt::format("member-{}", member + 1);
+}
+
+void write_checkpoint(const std::filesystem::path& file, std::uint64_t identity,
+                      const MemberState& state, bool finished) {
+  const std::size_t size = state.best.parameters.size();
+  ByteWriter out(kKind, (finished ? 1 : 4) * size * sizeof(float) + 256);
+  out.u64(identity);
+  out.u64(static_cast<std::uint64_t>(state.epoch));
+  out.u64(static_cast<std::uint64_t>(state.best_epoch));
+  out.f64(state.best_loss);
+  out.f64(state.best_sharpe);
+  out.floats(state.best.parameters);
+  out.u8(finished ? 1 : 0);
+  if (!finished) {
+    out.u64(static_cast<std::uint64_t>(state.adam.steps));
+    out.floats(state.network.parameters);
+    out.floats(state.adam.mean);
+    out.floats(state.adam.square);
+  }
+  write_file(file, out.finish());
+}
+
+std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
+                                           std::uint64_t identity, const Shape& shape) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const std::string bytes = read_file_of(kKind, file), name = file.string();
+  ByteReader in(bytes, name, kKind);
+  if (in.u64() != identity)
+    throw InputError(fmt::format(
+        "{}: is the checkpoint of another training: the settings or the data have changed since; "
+        "give those it was begun with, or remove the folder and train without --resume",
+        printable(name, 4 * name.size())));
+  const auto size = static_cast<std::size_t>(shape.parameters());
+  const auto floats = [&](std::string_view field) { return in.floats(field, size); };
+  MemberState state;
+  state.epoch = static_cast<Index>(in.u64());
+  state.best_epoch = static_cast<Index>(in.u64());
+  state.best_loss = in.f64();
+  state.best_sharpe = in.f64();
+  state.best.shape = state.network.shape = shape;
+  state.best.parameters = floats("best parameters");
+  const bool finished = in.u8() == 1;
+  if (!finished) {
+    state.adam.steps = static_cast<std::int64_t>(in.u64());
+    state.network.parameters = floats("parameters");
+    state.adam.mean = floats("mean");
+    state.adam.square = floats("square");
+  }
+  in.finish();
+  return state;
+}
+
+}  // namespace sharpen::learn

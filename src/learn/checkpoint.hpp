@@ -1,0 +1,30 @@
+// The state of a member between two epochs, kept in a file so that a training that was killed can
+// go on to the bits it would have had.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "learn/member.hpp"
+
+namespace sharpen::learn {
+
+// One number for all that decides a training: settings and data. A checkpoint of another training
+// is not gone on with.
+std::uint64_t training_identity(const market::Panel& returns, const TrainSettings& settings,
+                                double periods_per_year);
+
+std::filesystem::path checkpoint_file(const std::filesystem::path& folder, Index member);
+
+// A finished member is kept without what only further epochs would need.
+void write_checkpoint(const std::filesystem::path& file, std::uint64_t identity,
+                      const MemberState& state, bool finished);
+
+// None if there is no such file. Throws InputError for a file that is damaged, or of another
+// training.
+std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
+                                           std::uint64_t identity, const Shape& shape);
+
+}  // namespace sharpen::learn

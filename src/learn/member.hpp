@@ -1,0 +1,77 @@
+// The training of one member, epoch by epoch, on data that all members share.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "learn/objective.hpp"
+#include "learn/samples.hpp"
+#include "sharpen/learn/train.hpp"
+#include "sharpen/risk/risk.hpp"
+
+namespace sharpen::learn {
+
+// What the members share; never changed once made.
+struct Dataset {
+  Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads);
+
+  ConstMat returns;
+  Split split;
+  Scaling scaling;
+  double loss_unit;  // mean square of the scales: losses are divided by it before Adam sees them
+  Features<float> features;
+  // Sigma of the samples from first_with_risk on; none where no decision is ever asked for.
+  Index first_with_risk = 0;
+  std::unique_ptr<risk::Risk> risk;
+
+  Index n() const { return returns.cols; }
+};
+
+// All that changes from epoch to epoch, and all that a checkpoint holds.
+struct MemberState {
+  Index epoch = 0;  // epochs done
+  Network<float> network;
+  AdamState<float> adam;
+  Network<float> best;
+  Index best_epoch = 0;  // 0: none yet
+  double best_loss = 0.0, best_sharpe = 0.0;
+};
+
+// Called after every batch; false stops the training.
+using Tick = std::function<bool()>;
+
+class MemberTraining {
+ public:
+  // data and settings must outlive it. max_threads: of the Threads given to run_epoch.
+  MemberTraining(const Dataset& data, const TrainSettings& settings, Index member, int max_threads);
+  ~MemberTraining();
+
+  bool finished() const;
+  Index batches() const;  // per epoch
+  const MemberState& state() const { return state_; }
+  void resume(MemberState state) { state_ = std::move(state); }
+  Member result() const;
+
+  // Throws Stopped when tick says so, Diverged (without a model) when the loss is not finite or
+  // has exploded; state() is then unusable, but for `best`.
+  EpochReport run_epoch(const Threads& threads, const Tick& tick);
+
+ private:
+  struct Memory;
+  Loss run_batch(std::span<const Index> samples, Objective* objective, const Threads& threads);
+  void predict(std::span<const Index> samples, Mat mu, const Threads& threads);
+  void validate(EpochReport& report, const Threads& threads);
+  void keep_best(const EpochReport& report);
+  double beta() const;
+
+  const Dataset* data_;
+  const TrainSettings* settings_;
+  Index member_;
+  layer::LayerSettings layer_;
+  MemberState state_;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace sharpen::learn

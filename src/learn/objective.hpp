@@ -1,0 +1,53 @@
+// The loss of a batch and its gradient at the expected returns mu (B, n), targets r (B, n):
+//   P = mean_b |mu_b - r_b|^2                        prediction
+//   D = -mean_b q_b,  or  -mean(q) / sd(q)           decision, q_b = r_b' w(mu_b; Sigma_b)
+//   loss = alpha c D + (1 - alpha) P
+// with c = 1 (literal), or such that c dD/dmu has the root mean square of dP/dmu (balanced; c is
+// a constant of the batch, not differentiated). A decision that cannot be made has q_b = 0 and no
+// gradient.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "sharpen/base/status.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/base/view.hpp"
+#include "sharpen/layer/sparse_tangent.hpp"
+#include "sharpen/learn/settings.hpp"
+
+namespace sharpen::learn {
+
+struct Loss {
+  double prediction = 0.0, decision = 0.0;
+  double balance = 1.0;  // c
+  double total = 0.0;
+};
+
+// The prediction loss P, and dL_dmu = weight dP/dmu.
+double prediction_loss(ConstMat mu, ConstMat r, double weight, Mat dL_dmu);
+
+// D of returns q, and dD_dq; both zero for a Sharpe ratio of returns that do not vary.
+double decision_loss(DecisionLoss kind, ConstVec q, Vec dD_dq);
+
+class Objective {
+ public:
+  // `layer` must outlive the objective.
+  Objective(const layer::SparseTangent& layer, double alpha, Mixing mixing, DecisionLoss decision,
+            Index max_batch, int max_threads);
+
+  // samples (B): of the layer's risk model.
+  Loss evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r, Mat dL_dmu,
+                const Threads& threads);
+
+ private:
+  const layer::SparseTangent* layer_;
+  double alpha_;
+  Mixing mixing_;
+  DecisionLoss decision_;
+  layer::LayerCache cache_;
+  std::vector<double> w_, dD_dmu_, q_, dD_dq_;
+  std::vector<Outcome> outcomes_;
+};
+
+}  // namespace sharpen::learn

@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include "learn/samples.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/learn/model.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+void check(const Model& model, Index member, ConstMat returns, std::span<const Index> ends,
+           std::span<const Index> assets, Mat mu) {
+  const auto m = static_cast<Index>(assets.size());
+  if (member < 0 || member >= static_cast<Index>(model.members.size()))
+    throw InputError(fmt::format("member = {} is outside [0, {}]", member,
+                                 static_cast<Index>(model.members.size()) - 1));
+  if (returns.cols != m || mu.cols != m || mu.rows != static_cast<Index>(ends.size()))
+    throw InputError(fmt::format("returns are {} x {} and mu {} x {}, for {} windows of {} assets",
+                                 returns.rows, returns.cols, mu.rows, mu.cols, ends.size(), m));
+  for (const Index end : ends)
+    if (end < model.settings.lookback || end > returns.rows)
+      throw InputError(fmt::format("a window that ends before row {} is outside [{}, {}]", end,
+                                   model.settings.lookback, returns.rows));
+  for (const Index asset : assets)
+    if (asset < 0 || asset >= model.n())
+      throw InputError(
+          fmt::format("asset = {} is outside [0, {}] of the model", asset, model.n() - 1));
+  if (model.settings.network == NetworkKind::joint)
+    for (Index j = 0; j < std::max(m, model.n()); ++j)
+      if (j >= m || j >= model.n() || assets[at(j)] != j)
+        throw InputError("a joint network needs all assets of the model, in its order");
+}
+
+}  // namespace
+
+void expected_returns(const Model& model, Index member, ConstMat returns,
+                      std::span<const Index> ends, std::span<const Index> assets, Mat mu,
+                      const Threads& threads) {
+  check(model, member, returns, ends, assets, mu);
+  if (ends.empty() || assets.empty()) return;
+  const Features<float> features(model.settings.network, model.settings.lookback, returns,
+                                 model.scaling, assets);
+  const Network<float>& network = model.members[at(member)].network;
+  // As many windows at once as a training batch had: memory is bounded by what training needed.
+  const Index most = std::min<Index>(model.settings.batch, static_cast<Index>(ends.size()));
+  const Index per_window = features.rows_per_window();
+  Pass<float> pass(network.shape, most * per_window, threads.count());
+  std::vector<float> X(at(most * per_window * features.inputs())), out(at(most * mu.cols));
+  for (Index first = 0; first < mu.rows; first += most) {
+    const Index count = std::min(most, mu.rows - first), rows = count * per_window;
+    const BasicMat<float> inputs(X.data(), rows, features.inputs());
+    features.gather(ends.subspan(at(first), at(count)), inputs);
+    pass.forward(network, inputs, BasicMat<float>(out.data(), rows, network.shape.outputs),
+                 threads);
+    for (Index w = 0; w < count; ++w)
+      for (Index j = 0; j < mu.cols; ++j)
+        mu(first + w, j) =
+            model.scaling.scale[at(assets[at(j)])] * static_cast<double>(out[at(w * mu.cols + j)]);
+  }
+}
+
+}  // namespace sharpen::learn

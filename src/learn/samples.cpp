@@ -1,0 +1,111 @@
+#include "learn/samples.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+}  // namespace
+
+Split split_samples(Index rows, const TrainSettings& settings) {
+  const Index T = settings.lookback, h = settings.horizon;
+  Split split{.lookback = T, .horizon = h};
+  if (rows <= T)
+    throw InputError(fmt::format(
+        "lookback = {} needs {} rows of training returns at least, and there are {}; use a shorter "
+        "--lookback, a later --split or more data",
+        T, T + 1, rows));
+  const Index all = rows - T;  // samples with a next period
+  split.validation =
+      static_cast<Index>(std::llround(settings.validation * static_cast<double>(all)));
+  if (settings.validation > 0.0 && split.validation < 2)
+    throw InputError(fmt::format(
+        "validation = {}: of {} samples that leaves {} to validate on, and a decision needs 2 at "
+        "least to be judged; use a larger --validation or more data, or --validation 0 for none",
+        settings.validation, all, split.validation));
+  split.validation_first = all - split.validation;
+  // No training target may reach into the validation. A target of several periods stays clear of
+  // it by its whole length.
+  const Index left_out = h == 1 ? 0 : split.validation > 0 ? h : h - 1;
+  split.training = split.validation_first - left_out;
+  if (split.training < settings.batch)
+    throw InputError(fmt::format(
+        "{} rows of training returns make {} training samples (lookback {}, validation {}, horizon "
+        "{}), fewer than one batch of {}; use a smaller --batch, a shorter --lookback or more data",
+        rows, std::max<Index>(0, split.training), T, split.validation, h, settings.batch));
+  return split;
+}
+
+Scaling learn_scaling(ConstMat returns, const Split& split) {
+  const Index rows = split.training_rows(), n = returns.cols;
+  Scaling scaling{std::vector<double>(at(n), 0.0), std::vector<double>(at(n), 0.0)};
+  for (Index t = 0; t < rows; ++t)
+    for (Index i = 0; i < n; ++i) scaling.mean[at(i)] += returns(t, i);
+  for (double& mean : scaling.mean) mean /= static_cast<double>(rows);
+  for (Index t = 0; t < rows; ++t)
+    for (Index i = 0; i < n; ++i) {
+      const double centred = returns(t, i) - scaling.mean[at(i)];
+      scaling.scale[at(i)] += centred * centred;
+    }
+  double pooled = 0.0;
+  for (double& scale : scaling.scale) {
+    scale = std::sqrt(scale / static_cast<double>(rows - 1));
+    pooled += scale;
+  }
+  pooled /= static_cast<double>(n);
+  // An asset that never moved has no scale of its own.
+  for (double& scale : scaling.scale)
+    if (!(scale > 1e-6 * pooled)) scale = pooled > 0.0 ? pooled : 1.0;
+  return scaling;
+}
+
+template <class Real>
+Features<Real>::Features(NetworkKind kind, Index lookback, ConstMat returns, const Scaling& scaling,
+                         std::span<const Index> assets)
+    : kind_(kind),
+      lookback_(lookback),
+      n_(returns.cols),
+      rows_(returns.rows),
+      values_(at(returns.rows * returns.cols)) {
+  for (Index t = 0; t < rows_; ++t)
+    for (Index j = 0; j < n_; ++j) {
+      const std::size_t asset = at(assets[at(j)]);
+      const double x = (returns(t, j) - scaling.mean[asset]) / scaling.scale[asset];
+      values_[at(kind == NetworkKind::joint ? t * n_ + j : j * rows_ + t)] = static_cast<Real>(x);
+    }
+}
+
+template <class Real>
+void Features<Real>::gather(std::span<const Index> ends, BasicMat<Real> X) const {
+  Index row = 0;
+  for (const Index end : ends) {
+    if (kind_ == NetworkKind::joint) {
+      std::copy_n(values_.data() + (end - lookback_) * n_, lookback_ * n_, X.row(row++).data());
+    } else {
+      for (Index j = 0; j < n_; ++j)
+        std::copy_n(values_.data() + j * rows_ + end - lookback_, lookback_, X.row(row++).data());
+    }
+  }
+}
+
+template class Features<float>;
+template class Features<double>;
+
+void mean_target(ConstMat returns, Index row, Index horizon, Vec target) {
+  const ConstVec first = returns.row(row);
+  std::copy(first.begin(), first.end(), target.begin());
+  if (horizon == 1) return;
+  for (Index t = 1; t < horizon; ++t)
+    for (std::size_t i = 0; i < target.size(); ++i) target[i] += returns.row(row + t)[i];
+  for (double& r : target) r /= static_cast<double>(horizon);
+}
+
+}  // namespace sharpen::learn

@@ -1,0 +1,81 @@
+#include "sharpen/learn/settings.hpp"
+
+#include <fmt/format.h>
+
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+constexpr Index kWidestLayer = 65536;
+constexpr std::size_t kMostLayers = 16;
+constexpr double kMostParameters = 2e9;
+
+void check_shape(const TrainSettings& settings, Index n) {
+  if (settings.hidden.size() > kMostLayers)
+    throw InputError(fmt::format("hidden names {} layers; at most {} are allowed",
+                                 settings.hidden.size(), kMostLayers));
+  double parameters = 0.0;
+  Index inputs = settings.network == NetworkKind::joint ? settings.lookback * n : settings.lookback;
+  for (const Index width : settings.hidden) {
+    if (width < 1 || width > kWidestLayer)
+      throw InputError(
+          fmt::format("hidden = {}: a layer's width is outside [1, {}]", width, kWidestLayer));
+    parameters += static_cast<double>(inputs) * static_cast<double>(width);
+    inputs = width;
+  }
+  const Index outputs = settings.network == NetworkKind::joint ? n : 1;
+  parameters += static_cast<double>(inputs) * static_cast<double>(outputs);
+  if (parameters > kMostParameters)
+    throw InputError(fmt::format(
+        "a network of {:.2g} parameters is more than the {:.0g} allowed; use a smaller --hidden, a "
+        "shorter --lookback, or --network shared",
+        parameters, kMostParameters));
+}
+
+}  // namespace
+
+std::string_view name(NetworkKind kind) { return kind == NetworkKind::joint ? "joint" : "shared"; }
+
+std::string_view name(Mixing mixing) { return mixing == Mixing::literal ? "literal" : "balanced"; }
+
+std::string_view name(DecisionLoss loss) {
+  return loss == DecisionLoss::mean_return ? "return" : "sharpe";
+}
+
+void TrainSettings::validate(Index n) const {
+  if (n < 1) throw InputError("a training needs one asset at least");
+  const auto count = [](std::string_view what, Index value) {
+    settings::check(what, static_cast<double>(value));
+  };
+  count("lookback", lookback);
+  settings::check("alpha", alpha);
+  count("horizon", horizon);
+  count("warm-start", warm_start);
+  settings::check("shrinkage", shrinkage);
+  count("batch", batch);
+  settings::check("learning-rate", adam.learning_rate);
+  settings::check("weight-decay", adam.weight_decay);
+  settings::check("clip", adam.clip);
+  count("epochs", epochs);
+  settings::check("validation", validation);
+  count("patience", patience);
+  count("ensemble", ensemble);
+  if (beta_final != 0.0) settings::check("beta-final", beta_final);
+  check_shape(*this, n);
+  layer_for(n).validate(n);
+}
+
+layer::LayerSettings TrainSettings::layer_for(Index n) const {
+  layer::LayerSettings result = layer;
+  result.k = k.of(n, "k");
+  return result;
+}
+
+Shape TrainSettings::shape(Index n) const {
+  const bool joint = network == NetworkKind::joint;
+  return {.inputs = joint ? lookback * n : lookback, .hidden = hidden, .outputs = joint ? n : 1};
+}
+
+}  // namespace sharpen::learn

@@ -1,0 +1,198 @@
+#include "sharpen/learn/train.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+
+#include "learn/checkpoint.hpp"
+#include "learn/member.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+void check_panel(const market::Panel& returns) {
+  for (Index t = 0; t < returns.rows(); ++t)
+    for (Index i = 0; i < returns.n(); ++i)
+      if (!std::isfinite(returns.matrix()(t, i)))
+        throw InputError(fmt::format(
+            "{} has no return on {}: training needs every asset throughout; use universe complete",
+            returns.tickers[at(i)], returns.dates[at(t)]));
+}
+
+Model untrained(const market::Panel& returns, const TrainSettings& settings,
+                double periods_per_year, const Dataset& data) {
+  Model model;
+  model.settings = settings;
+  model.tickers = returns.tickers;
+  model.first_date = returns.dates.front();
+  model.last_date = returns.dates.back();
+  const Split& split = data.split;
+  if (split.validation > 0)
+    model.validation_from = returns.dates[at(split.end(split.validation_first))];
+  model.samples = split.training;
+  model.validation_samples = split.validation;
+  model.periods_per_year = periods_per_year;
+  model.scaling = data.scaling;
+  return model;
+}
+
+// Progress and stopping for members that run at the same time.
+class Conductor {
+ public:
+  Conductor(const TrainControl& control, Index batches) : control_(control), batches_(batches) {}
+
+  bool tick() {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    if (control_.progress) control_.progress(done_, batches_);
+    stopped_ = stopped_ || (control_.stop && control_.stop());
+    return !stopped_;
+  }
+  void epoch(const EpochReport& report) {
+    const std::lock_guard lock(mutex_);
+    if (control_.epoch) control_.epoch(report);
+  }
+  // Batches that need not be run: of epochs before a checkpoint, or after an early stop.
+  void skip(Index batches) {
+    const std::lock_guard lock(mutex_);
+    done_ += batches;
+    if (control_.progress && batches > 0) control_.progress(done_, batches_);
+  }
+
+ private:
+  std::mutex mutex_;
+  const TrainControl& control_;
+  Index done_ = 0, batches_;
+  bool stopped_ = false;
+};
+
+struct Job {
+  const Dataset& data;
+  const TrainSettings& settings;
+  const TrainControl& control;
+  std::uint64_t identity;
+};
+
+// Fills `out` with the best so far after every epoch, so that something is left after a failure.
+void train_member(const Job& job, Index member, const Threads& threads, Conductor& conductor,
+                  std::optional<Member>& out) {
+  MemberTraining training(job.data, job.settings, member, threads.count());
+  const bool keeps = !job.control.checkpoints.empty();
+  const auto file = checkpoint_file(job.control.checkpoints, member);
+  if (keeps && job.control.resume) {
+    auto state = read_checkpoint(file, job.identity, job.settings.shape(job.data.n()));
+    if (state) {
+      training.resume(std::move(*state));
+      out = training.result();
+      conductor.skip(training.state().epoch * training.batches());
+    }
+  }
+  while (!training.finished()) {
+    const EpochReport report = training.run_epoch(threads, [&] { return conductor.tick(); });
+    out = training.result();
+    if (keeps) write_checkpoint(file, job.identity, training.state(), training.finished());
+    conductor.epoch(report);
+  }
+  conductor.skip((job.settings.epochs - training.state().epoch) * training.batches());
+}
+
+}  // namespace
+
+Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
+            const Threads& threads, const TrainControl& control) {
+  settings.validate(returns.n());
+  check_panel(returns);
+  const Dataset data(returns.matrix(), settings, threads);
+  Model model = untrained(returns, settings, periods_per_year, data);
+  const Job job{data, settings, control, training_identity(returns, settings, periods_per_year)};
+
+  const Index members = settings.ensemble;
+  const Index batches = (data.split.training + settings.batch - 1) / settings.batch;
+  Conductor conductor(control, members * settings.epochs * batches);
+  std::vector<std::optional<Member>> results(at(members));
+  // Members side by side need no waiting for each other; threads that are left over go inside.
+  const int inner = std::max(1, threads.count() / static_cast<int>(std::min<Index>(members, 1024)));
+  const auto collect = [&] {
+    for (auto& result : results)
+      if (result) model.members.push_back(std::move(*result));
+  };
+  try {
+    if (members == 1) {
+      train_member(job, 0, threads, conductor, results[0]);
+    } else {
+      threads.for_each(members, [&](Index m, int) {
+        train_member(job, m, Threads(inner), conductor, results[at(m)]);
+      });
+    }
+  } catch (const Diverged& diverged) {
+    collect();
+    model.settings.ensemble = static_cast<Index>(model.members.size());
+    if (model.members.empty()) throw;
+    throw Diverged(diverged.what(), std::move(model));
+  }
+  collect();
+  return model;
+}
+
+TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& settings,
+                           const Threads& threads) {
+  settings.validate(returns.n());
+  check_panel(returns);
+  const Split split = split_samples(returns.rows(), settings);
+  TrainingPlan plan;
+  plan.samples = split.training;
+  plan.validation_samples = split.validation;
+  plan.batches = (split.training + settings.batch - 1) / settings.batch;
+  plan.parameters = settings.shape(returns.n()).parameters();
+
+  // A short training on the newest rows: a few batches, and as much validation as keeps its share.
+  constexpr Index kBatches = 4;
+  TrainSettings trial = settings;
+  trial.ensemble = 1;
+  trial.epochs = settings.alpha > 0.0 ? settings.warm_start + 1 : 1;
+  trial.warm_start = 0;
+  trial.epochs = 1;
+  const Index rows = std::min(
+      returns.rows(), settings.lookback + (kBatches + 1) * settings.batch * 2 + settings.horizon);
+  market::Panel some = returns;
+  some.dates.erase(some.dates.begin(), some.dates.end() - rows);
+  some.values.erase(some.values.begin(), some.values.end() - rows * returns.n());
+  using Clock = std::chrono::steady_clock;
+  const auto seconds = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
+  const auto start = Clock::now();
+  const Dataset data(some.matrix(), trial, threads);
+  const double risk_seconds = seconds(start);
+  MemberTraining training(data, trial, 0, threads.count());
+  const auto first = Clock::now();
+  training.run_epoch(threads, {});
+  const double epoch_seconds = seconds(first);
+
+  const double share = static_cast<double>(plan.batches) / static_cast<double>(training.batches());
+  const auto members = static_cast<double>(settings.ensemble);
+  plan.minutes = (risk_seconds * share +
+                  epoch_seconds * share * static_cast<double>(settings.epochs) * members) /
+                 60.0;
+  const double network = static_cast<double>(plan.parameters) * sizeof(float);
+  const auto rows_per_window = static_cast<double>(data.features.rows_per_window());
+  double widths = static_cast<double>(data.features.inputs()) + 2.0;
+  for (const Index width : settings.hidden) widths += 2.0 * static_cast<double>(width);
+  const double running = std::min<double>(threads.count(), members);
+  plan.gigabytes =
+      (network * (4.0 * running + members) +
+       running * static_cast<double>(settings.batch) * rows_per_window * widths * sizeof(float) +
+       (data.risk ? static_cast<double>(data.risk->bytes()) * share : 0.0) +
+       static_cast<double>(returns.rows() * returns.n()) * 12.0) /
+      1e9;
+  return plan;
+}
+
+}  // namespace sharpen::learn
