@@ -226,6 +226,65 @@ TEST(Backtest, TheBenchmarkLeavesTheUniverseAndIsComparedWith) {
             "complete");
 }
 
+TEST(Backtest, TheBenchmarkIsThatOfTheTradedRowsAndOfTheSameRate) {
+  const market::Panel panel = random_panel(60, 4, 54);
+  BacktestSettings s = quick();
+  s.benchmark = "A1";
+  s.risk_free = 0.05;
+  const BacktestResult result = backtest(panel, s, Threads(1));
+  ASSERT_EQ(result.run.first_row, 20);
+  std::vector<double> excess;
+  for (Index t = 20; t < 60; ++t) {
+    EXPECT_EQ(result.run.benchmark[static_cast<std::size_t>(t - 20)], panel.matrix()(t, 1));
+    excess.push_back(panel.matrix()(t, 1) - 0.05 / 252.0);
+  }
+  EXPECT_DOUBLE_EQ(result.metrics.benchmark_sharpe, sharpe_ratio(excess));
+  EXPECT_EQ(result.statistics.moments.sharpe, result.metrics.sharpe) << "of excess returns, both";
+}
+
+TEST(Backtest, FixedWeightsNeedNoWindowBeforeThem) {
+  const market::Panel panel = random_panel(60, 3, 56);
+  BacktestSettings s = quick();
+  s.framework = Framework::historic;
+  s.historic_risk = HistoricRisk::train;
+  s.lookback = {.count = 100, .all = false};
+  s.split = "20%";
+  EXPECT_EQ(backtest(panel, s, Threads(1)).run.first_row, 12);
+  s.min_history = 30;
+  EXPECT_EQ(backtest(panel, s, Threads(1)).run.first_row, 30) << "what was asked for is kept";
+  s.min_history.reset();
+  s.historic_risk = HistoricRisk::rolling;
+  EXPECT_THAT(message_of(panel, s), HasSubstr("nothing to trade"));
+}
+
+TEST(Backtest, ADayWithFewerAssetsThanKHoldsWhatThereIs) {
+  market::Panel panel = random_panel(60, 5, 58);
+  for (Index t = 0; t < 40; ++t)
+    for (const Index j : {1, 3, 4}) at(panel, t, j) = kNaN;
+  BacktestSettings s = quick();
+  s.k = {.count = 4};
+  s.gaps = true;
+  const BacktestResult result = backtest(panel, s, Threads(1));
+  for (Index p = 0; p < result.run.periods(); ++p)
+    EXPECT_LE(result.run.holdings[static_cast<std::size_t>(p)], 2) << p;
+  EXPECT_GT(result.metrics.mean_cardinality, 0.5);
+}
+
+TEST(Backtest, SaysHowOftenTheCovarianceNeededJitter) {
+  market::Panel panel = random_panel(40, 3, 60);
+  for (Index t = 0; t < 40; ++t) at(panel, t, 1) = at(panel, t, 0);  // the same asset twice
+  BacktestSettings s = quick();
+  s.shrinkage = 0.0;
+  const BacktestResult result = backtest(panel, s, Threads(1));
+  EXPECT_EQ(result.run.n_jittered, 20);
+  ASSERT_EQ(result.warnings.size(), 1u);
+  EXPECT_EQ(result.warnings[0],
+            "the covariance was nearly singular at 20 of 20 decisions and needed jitter; more "
+            "--shrinkage, a longer --lookback or fewer assets would avoid it");
+  s.shrinkage = 0.1;
+  EXPECT_EQ(backtest(panel, s, Threads(1)).run.n_jittered, 0);
+}
+
 TEST(Backtest, EqualWeightsIgnoreSizing) {
   const market::Panel panel = random_panel(30, 4, 55);
   BacktestSettings s = quick();

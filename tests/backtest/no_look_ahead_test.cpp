@@ -102,6 +102,32 @@ TEST_P(EveryPolicy, SeesNothingAfterTheDecision) {
   }
 }
 
+// Nobody knows that an asset will end, or that the data will.
+TEST_P(EveryPolicy, SeesNoEndBeforeItComes) {
+  const market::Panel panel = returns(), signal = random_panel(kRows, kAssets, 29);
+  BacktestSettings s = settings();
+  if (s.framework == Framework::historic) s.split = date_of(48);  // a share would move with the end
+  const BacktestResult whole = run(panel, signal, s);
+  const auto expect_same_up_to = [&](const market::Panel& other, Index d) {
+    const BacktestResult changed = run(other, signal, s);
+    for (Index p = 0; p <= d + 1 - whole.run.first_row; ++p) {
+      const auto a = whole.run.weights_of(p), b = changed.run.weights_of(p);
+      ASSERT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << "period " << p;
+    }
+  };
+  for (const Index d : {Index{60}, Index{79}, Index{110}}) {
+    market::Panel shorter = panel;
+    shorter.dates.resize(static_cast<std::size_t>(d + 2));
+    shorter.values.resize(static_cast<std::size_t>((d + 2) * kAssets));
+    expect_same_up_to(shorter, d);
+    if (!GetParam().gaps) continue;
+    market::Panel ended = panel;
+    for (Index t = d + 1; t < kRows; ++t)
+      for (Index j = 0; j < kAssets; j += 2) at(ended, t, j) = kNaN;
+    expect_same_up_to(ended, d);
+  }
+}
+
 TEST_P(EveryPolicy, HasEqualBitsForAnyNumberOfThreads) {
   const market::Panel panel = returns(), signal = random_panel(kRows, kAssets, 29);
   const BacktestResult one = run(panel, signal, settings());

@@ -220,6 +220,8 @@ TEST(WalkForward, AnAssetThatEndsIsSoldAtItsLastPrice) {
   EXPECT_EQ(sale.to, 0.0);
   EXPECT_NEAR(sale.from, weight_in(held, ended, 0) / (1 + held.gross_returns[ended]), 1e-15);
   EXPECT_NEAR(held.costs[sold], 0.01 * sale.from, 1e-15);
+  EXPECT_EQ(held.turnover[sold], sale.from) << "a trade counts without a decision";
+  EXPECT_EQ(metrics(held.track(252)).n_rebalances, 2);
   EXPECT_EQ(held.status[sold], PeriodStatus::held);
   for (Index p = sold + 1; p < 10; ++p) EXPECT_TRUE(held.trades_of(p).empty());
 }
@@ -285,6 +287,29 @@ TEST(WalkForward, WithoutAnyAssetEverythingIsCash) {
   for (const double r : run.returns) EXPECT_EQ(r, 0.0);
 }
 
+// Remembers the decision before.
+class Remembers : public Policy {
+ public:
+  Index least_history() const override { return 1; }
+  Index batch_size(Index, Index) const override { return 1; }
+  bool sequential() const override { return true; }
+  void decide(const WindowBatch& batch, std::span<Decision> out) const override {
+    for (Index i = 0; i < batch.size(); ++i) {
+      rows_.push_back(batch.decision_row(i));
+      out[static_cast<std::size_t>(i)].outcome.status = Status::ok;
+    }
+  }
+  mutable std::vector<Index> rows_;
+};
+
+TEST(WalkForward, APolicyThatRemembersIsAskedOldestFirst) {
+  const Remembers policy;
+  const auto run = walk_forward(random_panel(300, 2, 18), policy, walk_with(1, 1), Threads(4));
+  ASSERT_EQ(policy.rows_.size(), 299u);
+  for (std::size_t i = 0; i < 299; ++i) EXPECT_EQ(policy.rows_[i], static_cast<Index>(i));
+  EXPECT_EQ(run.n_decisions, 299);
+}
+
 TEST(WalkForward, StopsWhenAskedAndTellsHowFarItIs) {
   const market::Panel panel = random_panel(200, 3, 19);
   std::vector<Index> seen;
@@ -329,11 +354,19 @@ TEST(WalkForward, RefusesSettingsThatLeaveNothingToTrade) {
   walk = walk_with(2, 2);
   walk.risk_free = kNaN;
   EXPECT_EQ(message(walk), "risk-free = nan is outside (-1, inf)");
+  walk.risk_free = -1;
+  EXPECT_EQ(message(walk), "risk-free = -1 is outside (-1, inf)");
   walk = walk_with(2, 2);
   walk.stats_from = 10;
   EXPECT_EQ(message(walk), "stats-from = 11 is outside [1, 10], the rows of the returns");
   EXPECT_EQ(message(walk_with(2, 0)),
             "min-history = 0 is too short for this policy: it needs 1 rows at least");
+  EXPECT_EQ(message(walk_with(0, 5)), "lookback = 0 is outside [1, inf)");
+  const auto shorter = [&](Index lookback) {
+    static_cast<void>(walk_forward(panel, Inspect(), walk_with(lookback, 5), Threads(1)));
+  };
+  EXPECT_THROW(shorter(1), InputError) << "the policy needs 2 rows";
+  EXPECT_NO_THROW(shorter(2));
   EXPECT_EQ(message(walk_with(2, 9)), "");
 }
 
