@@ -45,6 +45,18 @@ void multiply_tn(BasicMat<const Real> A, BasicMat<const Real> B, Real beta, Basi
             beta, C.data, C.stride);
 }
 
+// The lower triangle of C (m, m) = A A^T, A (m, k); what lies above it is left alone.
+inline void lower_gram(BasicMat<const float> A, BasicMat<float> C) {
+  cblas_ssyrk(CblasRowMajor, CblasLower, CblasNoTrans, static_cast<int>(C.rows),
+              static_cast<int>(A.cols), 1.0F, A.data, static_cast<int>(A.stride), 0.0F, C.data,
+              static_cast<int>(C.stride));
+}
+inline void lower_gram(BasicMat<const double> A, BasicMat<double> C) {
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, static_cast<int>(C.rows),
+              static_cast<int>(A.cols), 1.0, A.data, static_cast<int>(A.stride), 0.0, C.data,
+              static_cast<int>(C.stride));
+}
+
 // The columns first .. first + count - 1.
 template <class T>
 BasicMat<T> middle_cols(BasicMat<T> A, Index first, Index count) {

@@ -53,17 +53,13 @@ std::vector<Index> all_assets(Index n) {
   return assets;
 }
 
-double mean_square(const std::vector<double>& x) {
-  return std::inner_product(x.begin(), x.end(), x.begin(), 0.0) / static_cast<double>(x.size());
-}
-
 }  // namespace
 
 Dataset::Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads)
     : returns(returns_),
       split(split_samples(returns_.rows, settings)),
       scaling(learn_scaling(returns_, split)),
-      loss_unit(mean_square(scaling.scale)),
+      unit(scaling.unit()),
       features(settings.network, settings.lookback, returns_, scaling, all_assets(returns_.cols)),
       first_with_risk(learn::first_with_risk(split, settings)),
       risk(make_risk(*this, settings, threads)) {}
@@ -140,7 +136,7 @@ void MemberTraining::predict(std::span<const Index> samples, Mat mu, const Threa
   // For both kinds of network the outputs lie sample by sample, asset by asset.
   for (Index b = 0; b < mu.rows; ++b)
     for (Index i = 0; i < mu.cols; ++i)
-      mu(b, i) = data_->scaling.scale[at(i)] * static_cast<double>(out.data[b * mu.cols + i]);
+      mu(b, i) = data_->unit * static_cast<double>(out.data[b * mu.cols + i]);
 }
 
 Loss MemberTraining::run_batch(std::span<const Index> samples, Objective* objective,
@@ -162,15 +158,14 @@ Loss MemberTraining::run_batch(std::span<const Index> samples, Objective* object
     for (const Index s : samples) memory_->risk_samples.push_back(s - data_->first_with_risk);
     loss = objective->evaluate(memory_->risk_samples, mu, r, dL_dmu, threads);
   }
-  if (!std::isfinite(loss.total) ||
-      loss.prediction > kExplosion * kExplosion * data_->loss_unit * static_cast<double>(n)) {
+  if (!std::isfinite(loss.total) || loss.prediction > kExplosion * kExplosion * data_->unit *
+                                                          data_->unit * static_cast<double>(n)) {
     loss.total = kNaN;
     return loss;
   }
   for (Index b = 0; b < batch; ++b)
     for (Index i = 0; i < n; ++i)
-      memory_->out[at(b * n + i)] =
-          static_cast<float>(dL_dmu(b, i) * (data_->scaling.scale[at(i)] / data_->loss_unit));
+      memory_->out[at(b * n + i)] = static_cast<float>(dL_dmu(b, i) / data_->unit);
   const Index rows = batch * per_window;
   const BasicMat<const float> X(memory_->X.data(), rows, data_->features.inputs());
   const BasicMat<const float> dL_df(memory_->out.data(), rows, per_window == 1 ? n : 1);

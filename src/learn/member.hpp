@@ -20,7 +20,7 @@ struct Dataset {
   ConstMat returns;
   Split split;
   Scaling scaling;
-  double loss_unit;  // mean square of the scales: losses are divided by it before Adam sees them
+  double unit;  // of the scaling. The loss that Adam sees is divided by its square
   Features<float> features;
   // Sigma of the samples from first_with_risk on; none where no decision is ever asked for.
   Index first_with_risk = 0;

@@ -1,6 +1,11 @@
 #include "sharpen/learn/network.hpp"
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "sharpen/base/error.hpp"
@@ -8,6 +13,23 @@
 namespace sharpen::learn {
 
 namespace {
+
+// Zeros, in large pages where the system has them and there is much: a step walks through all of
+// its memory, and with small pages a good part of its time goes into looking them up.
+template <class Real>
+std::vector<Real> zeros(Index count) {
+  std::vector<Real> out;
+  out.reserve(static_cast<std::size_t>(count));  // memory nobody has touched yet
+#if defined(__linux__)
+  constexpr std::uintptr_t small_page = 4096, much = 4 << 20;
+  const auto first = reinterpret_cast<std::uintptr_t>(out.data());
+  const std::uintptr_t start = (first + small_page - 1) / small_page * small_page;
+  const std::uintptr_t bytes = static_cast<std::uintptr_t>(count) * sizeof(Real);
+  if (bytes >= much) madvise(reinterpret_cast<void*>(start), first + bytes - start, MADV_HUGEPAGE);
+#endif
+  out.resize(static_cast<std::size_t>(count));
+  return out;
+}
 
 // a + b * c for counts, at the greatest Index instead of beyond it.
 Index add_product(Index a, Index b, Index c) {
@@ -46,7 +68,7 @@ void Shape::validate() const {
 template <class Real>
 Network<Real>::Network(const Shape& shape_) : shape(shape_) {
   shape.validate();
-  parameters.resize(static_cast<std::size_t>(shape.parameters()));
+  parameters = zeros<Real>(shape.parameters());
 }
 
 template <class Real>
@@ -62,7 +84,7 @@ void Network<Real>::initialize(Random& random) {
 
 template <class Real>
 AdamState<Real>::AdamState(const Shape& shape)
-    : mean(static_cast<std::size_t>(shape.parameters())), square(mean.size()) {}
+    : mean(zeros<Real>(shape.parameters())), square(zeros<Real>(shape.parameters())) {}
 
 template struct Network<float>;
 template struct Network<double>;

@@ -22,7 +22,7 @@ constexpr Index kTileInputs = 256;                 // by kTileCols outputs, of a
 constexpr Index kSplitInputs = 4096, kPartInputs = 2048, kMostParts = 16, kSplitRows = 256;
 // From kStreamWeights weights on, and up to kStreamRows rows, the gradient of a layer is made and
 // used in tiles of about kStreamTile entries.
-constexpr Index kStreamWeights = 1 << 20, kStreamRows = 256, kStreamTile = 1 << 17;
+constexpr Index kStreamWeights = 1 << 18, kStreamRows = 256, kStreamTile = 1 << 17;
 constexpr Index kBlock = 1 << 14;  // parameters per item of a pass over stored gradients
 
 // Memory as it comes, on cache lines.

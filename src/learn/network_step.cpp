@@ -30,28 +30,26 @@ AdamCoefficients<Real> coefficients(const AdamSettings& settings, std::int64_t s
 
 }  // namespace
 
-// |h^T d|^2 = sum of (h h^T) o (d d^T), matrices of (rows, rows).
+// |h^T d|^2 = sum of (h h^T) o (d d^T), matrices of (rows, rows), from their lower triangles.
 template <class Real>
 double Pass<Real>::Memory::streamed_norm2(const LayerPlan& layer, BasicMat<const Real> in,
                                           BasicMat<const Real> next, const Threads& threads) const {
   const Index size = rows * rows;
   threads.for_each(layer.parts + 1, [&](Index p, int) {
-    const BasicMat<Real> gram = {parts.data() + p * size, rows, rows};
-    if (p == layer.parts) {
-      multiply_nt<Real>(next, next, 0, gram);
-      return;
-    }
     const Index first = p * layer.part, count = std::min(layer.part, layer.in - first);
-    const BasicMat<const Real> piece = middle_cols(in, first, count);
-    multiply_nt<Real>(piece, piece, 0, gram);
+    lower_gram(p < layer.parts ? middle_cols(in, first, count) : next,
+               {parts.data() + p * size, rows, rows});
   });
-  double norm2 = 0.0;
   const Real* dd = parts.data() + layer.parts * size;
-  for (Index i = 0; i < size; ++i) {
-    double hh = 0.0;
-    for (Index p = 0; p < layer.parts; ++p) hh += static_cast<double>(parts.data()[p * size + i]);
-    norm2 += hh * static_cast<double>(dd[i]);
-  }
+  double norm2 = 0.0;
+  for (Index i = 0; i < rows; ++i)
+    for (Index j = 0; j <= i; ++j) {
+      const Index at = i * rows + j;
+      double hh = 0.0;
+      for (Index p = 0; p < layer.parts; ++p)
+        hh += static_cast<double>(parts.data()[p * size + at]);
+      norm2 += (i == j ? 1.0 : 2.0) * hh * static_cast<double>(dd[at]);
+    }
   return norm2 < 0.0 ? 0.0 : norm2;  // by rounding; NaN stays
 }
 

@@ -48,6 +48,7 @@ void expected_returns(const Model& model, Index member, ConstMat returns,
   const Index per_window = features.rows_per_window();
   Pass<float> pass(network.shape, most * per_window, threads.count());
   std::vector<float> X(at(most * per_window * features.inputs())), out(at(most * mu.cols));
+  const double unit = model.scaling.unit();
   for (Index first = 0; first < mu.rows; first += most) {
     const Index count = std::min(most, mu.rows - first), rows = count * per_window;
     const BasicMat<float> inputs(X.data(), rows, features.inputs());
@@ -56,8 +57,7 @@ void expected_returns(const Model& model, Index member, ConstMat returns,
                  threads);
     for (Index w = 0; w < count; ++w)
       for (Index j = 0; j < mu.cols; ++j)
-        mu(first + w, j) =
-            model.scaling.scale[at(assets[at(j)])] * static_cast<double>(out[at(w * mu.cols + j)]);
+        mu(first + w, j) = unit * static_cast<double>(out[at(w * mu.cols + j)]);
   }
 }
 

@@ -67,6 +67,12 @@ Scaling learn_scaling(ConstMat returns, const Split& split) {
   return scaling;
 }
 
+double Scaling::unit() const {
+  double sum = 0.0;
+  for (const double s : scale) sum += s * s;
+  return std::sqrt(sum / static_cast<double>(scale.size()));
+}
+
 template <class Real>
 Features<Real>::Features(NetworkKind kind, Index lookback, ConstMat returns, const Scaling& scaling,
                          std::span<const Index> assets)

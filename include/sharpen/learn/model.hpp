@@ -1,8 +1,9 @@
 // A trained model: what it was trained on, how, and the parameters of its members.
 //
 // Member m maps a window of returns R (T, n) to expected returns by
-//   x_ti = (R_ti - mean_i) / scale_i,  mu_i = scale_i f_m(x)_i
-// with mean and scale learned on the training samples.
+//   x_ti = (R_ti - mean_i) / scale_i,  mu_i = unit f_m(x)_i
+// with mean and scale learned on the training samples, and one unit for all assets: expected
+// returns differ less between assets than volatilities do (docs/learning.md).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,8 @@ namespace sharpen::learn {
 
 struct Scaling {
   std::vector<double> mean, scale;  // (n), scale > 0
+
+  double unit() const;  // root mean square of the scales: what one of the network's units is
 
   bool operator==(const Scaling&) const = default;
 };
