@@ -17,62 +17,6 @@ namespace {
 
 using settings::Values;
 
-select::Optimizer optimizer_of(const std::string& text) {
-  using enum select::Optimizer;
-  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
-    if (select::name(optimizer) == text) return optimizer;
-  throw InputError(fmt::format(
-      "optimizer = {} solves nothing: it holds 1/n of every asset; it goes with sharpen backtest",
-      printable(text)));
-}
-
-layer::SizingSettings sizing_settings(const Values& values) {
-  const std::string& kind = values.text("sizing");
-  using enum layer::Sizing;
-  return {.kind = kind == "budget"       ? budget
-                  : kind == "volatility" ? volatility
-                                         : gross,
-          .offset = values.real("offset"),
-          // The setting is per year; variance grows with the number of periods.
-          .target_volatility =
-              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
-}
-
-select::SelectSettings select_settings(const Values& values, Index n) {
-  const bool any = values.text("net") == "any";
-  if (any && values.text("sizing") == "budget")
-    throw InputError(
-        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
-        "gross or volatility");
-  select::SelectSettings settings = {.k = values.count_or_share("k").of(n, "k"),
-                                     .optimizer = optimizer_of(values.text("optimizer")),
-                                     .net = any ? layer::Net::any : layer::Net::positive,
-                                     .sizing = sizing_settings(values)};
-  settings.validate(n);
-  return settings;
-}
-
-Exposure exposure_of(const SolveInput& input, const std::vector<double>& weights) {
-  Exposure out;
-  double largest = 0.0;
-  for (const double w : weights) largest = std::max(largest, std::abs(w));
-  if (largest == 0.0) return out;
-  // Squares of very large or small weights would leave the range of numbers.
-  std::vector<double> w(weights), Sigma_w(weights.size());
-  for (double& value : w) value /= largest;
-  std::vector<double> scratch(static_cast<std::size_t>(input.risk->scratch_size()));
-  input.risk->apply(0, w, Sigma_w, scratch);
-  double variance = 0.0;
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    out.gross += std::abs(weights[i]);
-    out.net += weights[i];
-    out.expected_return += input.mu[i] * weights[i];
-    variance += w[i] * Sigma_w[i];
-  }
-  out.volatility = largest * std::sqrt(variance);
-  return out;
-}
-
 void warn_of_jitter(Solution& solution) {
   if (!solution.portfolio.outcome.jittered()) return;
   solution.warnings.push_back(fmt::format(
@@ -83,15 +27,14 @@ void warn_of_jitter(Solution& solution) {
 
 // Scores rank names one by one: the best of them together may have nothing to offer.
 void warn_of_empty_choice(Solution& solution) {
-  using enum select::Optimizer;
-  const select::Optimizer optimizer = solution.settings.optimizer;
-  const bool by_score = optimizer == oscar || optimizer == symmetric;
+  const std::string& optimizer = solution.optimizer;
+  const bool by_score = optimizer == "oscar" || optimizer == "symmetric" || optimizer == "mssrm";
   if (by_score && solution.portfolio.outcome.status == Status::no_signal &&
       solution.full_sharpe > 0.0)
     solution.warnings.push_back(
         fmt::format("the names chosen by {} have no portfolio with a positive Sharpe ratio; swap "
                     "looks further",
-                    select::name(optimizer)));
+                    solution.optimizer));
 }
 
 // With budget sizing the weights add up to t/(t + c), and grow like 1/c where t is small.
@@ -114,8 +57,13 @@ void warn_of_idle_flags(const Values& values, Solution& solution) {
           fmt::format("--{} has no effect here; it goes with {}", flag, goes_with));
   };
   const std::string& sizing = values.text("sizing");
-  warn("target-volatility", sizing == "volatility", "--sizing volatility");
-  warn("offset", sizing == "budget", "--sizing budget");
+  if (solution.optimizer == "mssrm-long") {
+    for (const std::string_view flag : {"sizing", "target-volatility", "offset", "net"})
+      warn(flag, false, "other optimizers: mssrm-long is long only and fully invested");
+  } else {
+    warn("target-volatility", sizing == "volatility", "--sizing volatility");
+    warn("offset", sizing == "budget", "--sizing budget");
+  }
   warn("seed", values.flag("demo"), "--demo");
 }
 
@@ -125,18 +73,14 @@ Solution solution_of(const Values& values) {
   Solution solution;
   solution.input = read_solve_input(values, threads, log);
   const SolveInput& input = solution.input;
-  solution.settings = select_settings(values, input.n());
   solution.periods_per_year = values.real("periods-per-year");
   solution.warnings = input.warnings;
-
-  select::Selector selector(solution.settings, *input.risk);
-  selector.run(*input.risk, 0, input.mu, solution.portfolio);
+  optimize(values, solution);
   const bool overflowed = !std::isfinite(solution.portfolio.sharpe);
   if (overflowed || solution.portfolio.outcome.status == Status::invalid_input)
     throw Failure(
         "the signal, the covariance or the sizing is out of the range of numbers; rescale the "
         "input");
-  solution.exposure = exposure_of(input, solution.portfolio.weights);
   solution.full_sharpe = select::full_sharpe(*input.risk, 0, input.mu, solution.settings.net);
   if (values.flag("explain"))
     solution.explanation =

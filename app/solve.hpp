@@ -28,9 +28,13 @@ struct Exposure {
 // The answer, ready to be shown.
 struct Solution {
   SolveInput input;
+  std::string optimizer;
+  // settings.optimizer is not used where the optimizer is a baseline.
   select::SelectSettings settings;
   double periods_per_year = 252;
   select::Portfolio portfolio;
+  std::optional<Index> iterations;  // of an optimizer that iterates
+  std::optional<bool> certified;    // of one that can prove what it found
   Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
   std::optional<select::Explanation> explanation;
@@ -47,6 +51,10 @@ struct Solution {
   // The reason for an asset of the support; null without an explanation.
   const select::Reason* reason(Index asset) const;
 };
+
+// Chooses and weighs: fills solution.optimizer, settings, portfolio, iterations, certified and
+// exposure from its input.
+void optimize(const settings::Values& values, Solution& solution);
 
 std::string_view name(layer::Sizing sizing);
 std::string_view name(layer::Net net);

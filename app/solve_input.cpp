@@ -199,8 +199,7 @@ void report_constant(const std::vector<std::string>& constant, SolveInput& input
 
 // Returns whose squares leave the range of numbers: the largest is a wrong price, most likely.
 void refuse_absurd_returns(const SolveInput& input) {
-  const ConstMat window = input.returns.matrix().middle_rows(
-      input.returns.rows() - input.window->rows, input.window->rows);
+  const ConstMat window = input.window_returns();
   const auto largest =
       std::max_element(window.data, window.data + window.rows * window.cols,
                        [](double a, double b) { return std::abs(a) < std::abs(b); });
@@ -314,6 +313,7 @@ SolveInput from_moments(const Values& values, Source source, const Log& log) {
   input.risk =
       given_risk(input, moments.covariance_matrix(), risk_settings(values, input.shrinkage));
   check_risk(input);
+  input.covariance = std::move(moments.covariance);
   return input;
 }
 

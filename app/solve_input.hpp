@@ -23,14 +23,19 @@ struct Window {
 struct SolveInput {
   std::string file;  // for messages; of the covariance where there are two; empty for the example
   std::vector<std::string> tickers;
-  std::vector<double> mu;        // (n)
-  market::Panel returns;         // empty for moments; a low-rank risk refers to it
-  std::optional<Window> window;  // for panels
+  std::vector<double> mu;          // (n)
+  market::Panel returns;           // empty for moments; a low-rank risk refers to it
+  std::optional<Window> window;    // for panels
+  std::vector<double> covariance;  // (n, n) as given, for moments
   double shrinkage = 0.0;
   std::unique_ptr<risk::Risk> risk;  // one sample
   std::vector<std::string> warnings;
 
   Index n() const { return static_cast<Index>(tickers.size()); }
+  // The returns of the window (T, n), for panels.
+  ConstMat window_returns() const {
+    return returns.matrix().middle_rows(returns.rows() - window->rows, window->rows);
+  }
 };
 
 SolveInput read_solve_input(const settings::Values& values, const Threads& threads, const Log& log);

@@ -55,7 +55,9 @@ std::string solution_json(const Solution& solution) {
   out["cardinality"] = held.size();
   out["k"] = solution.settings.k;
   out["n"] = solution.input.n();
-  out["optimizer"] = select::name(solution.settings.optimizer);
+  out["optimizer"] = solution.optimizer;
+  if (solution.iterations) out["iterations"] = *solution.iterations;
+  if (solution.certified) out["certified"] = *solution.certified;
   out["sizing"] = name(solution.settings.sizing.kind);
   out["net"] = name(solution.settings.net);
   out["form"] = name(solution.input.risk->form());

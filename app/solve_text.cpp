@@ -73,10 +73,18 @@ std::string left_out_line(const Solution& solution) {
                      asset_name(solution, best->asset), number(best->sharpe_gain));
 }
 
+std::string search_line(const Solution& solution) {
+  std::string text = fmt::format("search     {} iteration{}", *solution.iterations,
+                                 *solution.iterations == 1 ? "" : "s");
+  if (solution.certified)
+    text += *solution.certified ? "; certified globally optimal" : "; not certified";
+  return text + "\n";
+}
+
 std::string title(const Solution& solution) {
   const std::size_t held = solution.held().size();
   std::string text = fmt::format("{} of {} assets by {} (at most {})", held, solution.input.n(),
-                                 select::name(solution.settings.optimizer), solution.settings.k);
+                                 solution.optimizer, solution.settings.k);
   if (const auto& window = solution.input.window)
     text += fmt::format(", {} returns from {} to {}", window->rows, window->from, window->to);
   return text + "\n";
@@ -101,6 +109,7 @@ std::string solution_text(const Solution& solution) {
   out += std::isnan(share) ? "\n" : fmt::format("; {} of it is kept\n", percent(share));
   out += exposure_line(solution);
   if (solution.explanation) out += left_out_line(solution);
+  if (solution.iterations) out += search_line(solution);
   out += fmt::format("status     {}: {}\n", name(portfolio.outcome.status), solution.status_text());
   for (const std::string& warning : solution.warnings)
     out += fmt::format("warning    {}\n", warning);

@@ -1,0 +1,130 @@
+// The optimizers of `sharpen solve`, by name.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/baseline/mssrm.hpp"
+#include "solve.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+using settings::Values;
+
+select::Optimizer optimizer_of(const std::string& text) {
+  using enum select::Optimizer;
+  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
+    if (select::name(optimizer) == text) return optimizer;
+  throw InputError(fmt::format(
+      "optimizer = {} solves nothing: it holds 1/n of every asset; it goes with sharpen backtest",
+      printable(text)));
+}
+
+layer::SizingSettings sizing_settings(const Values& values) {
+  const std::string& kind = values.text("sizing");
+  using enum layer::Sizing;
+  return {.kind = kind == "budget"       ? budget
+                  : kind == "volatility" ? volatility
+                                         : gross,
+          .offset = values.real("offset"),
+          // The setting is per year; variance grows with the number of periods.
+          .target_volatility =
+              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
+}
+
+select::SelectSettings select_settings(const Values& values, Index n) {
+  select::SelectSettings settings;
+  settings.k = values.count_or_share("k").of(n, "k");
+  const std::string& optimizer = values.text("optimizer");
+  if (optimizer == "mssrm-long") return settings;  // weights add up to 1, and none is negative
+  const bool any = values.text("net") == "any";
+  if (any && values.text("sizing") == "budget")
+    throw InputError(
+        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
+        "gross or volatility");
+  if (optimizer != "mssrm") settings.optimizer = optimizer_of(optimizer);
+  settings.net = any ? layer::Net::any : layer::Net::positive;
+  settings.sizing = sizing_settings(values);
+  settings.validate(n);
+  return settings;
+}
+
+Exposure exposure_of(const SolveInput& input, const std::vector<double>& weights) {
+  Exposure out;
+  double largest = 0.0;
+  for (const double w : weights) largest = std::max(largest, std::abs(w));
+  if (largest == 0.0) return out;
+  // Squares of very large or small weights would leave the range of numbers.
+  std::vector<double> w(weights), Sigma_w(weights.size());
+  for (double& value : w) value /= largest;
+  std::vector<double> scratch(static_cast<std::size_t>(input.risk->scratch_size()));
+  input.risk->apply(0, w, Sigma_w, scratch);
+  double variance = 0.0;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    out.gross += std::abs(weights[i]);
+    out.net += weights[i];
+    out.expected_return += input.mu[i] * weights[i];
+    variance += w[i] * Sigma_w[i];
+  }
+  out.volatility = largest * std::sqrt(variance);
+  return out;
+}
+
+void run_select(Solution& solution) {
+  select::Selector selector(solution.settings, *solution.input.risk);
+  selector.run(*solution.input.risk, 0, solution.input.mu, solution.portfolio);
+}
+
+void run_mssrm(Solution& solution) {
+  const select::SelectSettings& settings = solution.settings;
+  baseline::Mssrm mssrm({.k = settings.k, .net = settings.net, .sizing = settings.sizing},
+                        *solution.input.risk);
+  baseline::MssrmResult result;
+  mssrm.run(*solution.input.risk, 0, solution.input.mu, result);
+  solution.portfolio = std::move(result.portfolio);
+  solution.iterations = result.iterations;
+}
+
+// From the plain covariance of the window, or as given; measured by the same Sigma as the others.
+void run_mssrm_long(Solution& solution) {
+  const SolveInput& input = solution.input;
+  const Index n = input.n();
+  baseline::MssrmLong mssrm({.k = solution.settings.k}, n);
+  baseline::MssrmLongResult result;
+  if (input.window)
+    mssrm.run_on_window(input.window_returns(), input.mu, result);
+  else
+    mssrm.run({input.covariance.data(), n, n}, input.mu, result);
+  solution.iterations = result.iterations;
+  solution.certified = result.certified;
+  solution.portfolio = std::move(result.portfolio);
+  select::Portfolio& portfolio = solution.portfolio;
+  if (portfolio.outcome.status == Status::invalid_input) return;
+  portfolio.outcome.jitter = input.risk->jitter(0);
+  double B = 0.0;
+  const ConstVec b = input.risk->ones_solution(0);
+  for (std::size_t i = 0; i < b.size(); ++i) B += b[i] * input.mu[i];
+  portfolio.outcome.neutral_first = !(B > 0.0);
+  const Exposure exposure = exposure_of(input, portfolio.weights);
+  portfolio.sharpe = exposure.gross > 0.0 ? exposure.expected_return / exposure.volatility : 0.0;
+}
+
+}  // namespace
+
+void optimize(const Values& values, Solution& solution) {
+  solution.optimizer = values.text("optimizer");
+  solution.settings = select_settings(values, solution.input.n());
+  if (solution.optimizer == "mssrm-long")
+    run_mssrm_long(solution);
+  else if (solution.optimizer == "mssrm")
+    run_mssrm(solution);
+  else
+    run_select(solution);
+  if (solution.portfolio.outcome.status != Status::invalid_input)
+    solution.exposure = exposure_of(solution.input, solution.portfolio.weights);
+}
+
+}  // namespace sharpen::app
