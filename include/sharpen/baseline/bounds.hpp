@@ -26,6 +26,7 @@ std::string_view name(Bound bound);
 struct BoundSettings {
   Index k = 1;
   Bound bound = Bound::best;
+  double shrinkage = 0.0;  // lambda of the risk model where it is known, else 0
   SdrSettings sdr;
 
   void validate(Index n) const;  // throws InputError naming field, value and bound

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/baseline/sdr.hpp"
+
+namespace sharpen::baseline {
+
+namespace {
+
+constexpr double kInSupport = 1e-3;  // of the largest |v_i|: the paper's threshold
+constexpr double kNoise = 1e-9;      // below, entries are equal: the solver's, not the market's
+constexpr Index kMostSolves = 8;
+
+select::SelectSettings exact_settings(const SdrSelectSettings& s) {
+  return {.k = s.k, .optimizer = select::Optimizer::greedy, .net = s.net, .sizing = s.sizing};
+}
+
+double largest_of(const std::vector<double>& v) {
+  double largest = 0.0;
+  for (const double x : v) largest = std::max(largest, std::abs(x));
+  return largest;
+}
+
+Index support_size(const std::vector<double>& v) {
+  const double least = kInSupport * largest_of(v);
+  return std::count_if(v.begin(), v.end(), [&](double x) { return std::abs(x) > least; });
+}
+
+// The k largest |v_i|, ascending by column. What is within noise of the k-th largest ties with it,
+// and ties go to the lower column.
+void keep_largest(const std::vector<double>& v, Index k, std::vector<Index>& K) {
+  std::vector<double> size(v.size());
+  std::transform(v.begin(), v.end(), size.begin(),
+                 [](double x) { return std::isnan(x) ? 0.0 : std::abs(x); });
+  std::vector<double> sorted = size;
+  const auto last = sorted.begin() + (k - 1);
+  std::nth_element(sorted.begin(), last, sorted.end(), std::greater<>());
+  const double noise = kNoise * largest_of(v);
+  const double above = *last + noise, least = *last - noise;
+  Index tied = k - std::count_if(size.begin(), size.end(), [&](double x) { return x > above; });
+  K.clear();
+  for (std::size_t i = 0; i < size.size(); ++i) {
+    if (size[i] > above) {
+      K.push_back(static_cast<Index>(i));
+    } else if (size[i] >= least && tied > 0) {
+      K.push_back(static_cast<Index>(i));
+      --tied;
+    }
+  }
+}
+
+}  // namespace
+
+void SdrSelectSettings::validate(Index n) const {
+  exact_settings(*this).validate(n);
+  if (recovery != Recovery::top_k && recovery != Recovery::match)
+    throw InputError("recovery is none of top-k, match");
+  sdr.validate();
+}
+
+struct SdrSelector::Work {
+  Work(const SdrSelectSettings& s, const risk::Risk& risk)
+      : settings(s),
+        n(risk.n()),
+        exact(exact_settings(s), risk),
+        sdr(s.sdr, n),
+        Sigma(static_cast<std::size_t>(n * n)),
+        scratch(static_cast<std::size_t>(risk.scratch_size())),
+        everything(static_cast<std::size_t>(n)) {
+    std::iota(everything.begin(), everything.end(), Index{0});
+  }
+
+  ConstMat covariance() const { return {Sigma.data(), n, n}; }
+  void match(ConstVec mu, SdrPortfolio& out, Relaxation& chosen);
+
+  const SdrSelectSettings settings;
+  const Index n;
+  select::Selector exact;
+  Sdr sdr;
+  std::vector<double> Sigma, scratch;
+  std::vector<Index> everything, K;
+  Relaxation trial, chosen;
+};
+
+SdrSelector::SdrSelector(const SdrSelectSettings& settings, const risk::Risk& risk) {
+  settings.validate(risk.n());
+  work_ = std::make_unique<Work>(settings, risk);
+}
+SdrSelector::~SdrSelector() = default;
+SdrSelector::SdrSelector(SdrSelector&&) noexcept = default;
+
+void SdrSelector::forget() { work_->sdr.forget(); }
+
+// Brackets kappa between one whose eigenvector has fewer names than k and one that has more, and
+// halves or interpolates until it has k. `best` starts as the relaxation at kappa = k and ends as
+// the first with k names, or the one with the fewest names beyond k, or else with the most.
+void SdrSelector::Work::match(ConstVec mu, SdrPortfolio& out, Relaxation& best) {
+  const Index k = settings.k;
+  double low = 1.0, high = static_cast<double>(n);
+  double names_low = 1.0, names_high = static_cast<double>(n);
+  double kappa = static_cast<double>(k);
+  Index names = support_size(best.direction);
+  out.matched = names;
+  const auto better = [&](Index candidate) {
+    if (out.matched > k) return candidate >= k && candidate < out.matched;
+    return candidate > out.matched;
+  };
+  while (out.matched != k && out.solves < kMostSolves) {
+    if (names < k) {
+      low = kappa;
+      names_low = static_cast<double>(names);
+    } else {
+      high = kappa;
+      names_high = static_cast<double>(names);
+    }
+    if (!(high - low > 1e-6 * high)) break;
+    // Where the line between the two ends has k names, kept away from either end.
+    const double share =
+        (static_cast<double>(k) - names_low) / std::max(1.0, names_high - names_low);
+    kappa = low + std::clamp(share, 0.1, 0.9) * (high - low);
+    sdr.solve(covariance(), mu, kappa, trial);
+    ++out.solves;
+    names = support_size(trial.direction);
+    if (!better(names)) continue;
+    std::swap(best, trial);
+    out.matched = names;
+  }
+  out.kappa = best.kappa;
+  out.cut = out.matched > k;
+}
+
+void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out) {
+  Work& work = *work_;
+  if (risk.n() != work.n || sample < 0 || sample >= risk.samples() ||
+      static_cast<Index>(mu.size()) != work.n || risk.status(sample) != Status::ok) {
+    // Wrong shapes throw; a sample that cannot be used is an outcome.
+    work.K.assign(1, 0);
+    work.exact.run_on(risk, sample, mu, work.K, out.portfolio);
+    out.relaxation = Relaxation{};
+    out.relaxation.primal = out.relaxation.dual = out.relaxation.gap = std::nan("");
+    out.kappa = std::nan("");
+    out.solves = out.matched = 0;
+    out.cut = false;
+    return;
+  }
+  work.scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
+  risk.submatrix(sample, work.everything, {work.Sigma.data(), work.n, work.n}, work.scratch);
+  const auto k = static_cast<double>(work.settings.k);
+  work.sdr.solve(work.covariance(), mu, k, out.relaxation);
+  out.kappa = k;
+  out.solves = 1;
+  out.matched = 0;
+  out.cut = false;
+
+  work.chosen = out.relaxation;
+  const bool usable =
+      out.relaxation.status == Status::ok || out.relaxation.status == Status::not_converged;
+  if (usable) {
+    out.matched = support_size(out.relaxation.direction);
+    if (work.settings.recovery == Recovery::match) work.match(mu, out, work.chosen);
+  }
+  keep_largest(work.chosen.direction, work.settings.k, work.K);
+  work.exact.run_on(risk, sample, mu, work.K, out.portfolio);
+  if (out.portfolio.outcome.solved() && !(out.relaxation.converged() && work.chosen.converged()))
+    out.portfolio.outcome.status = Status::not_converged;
+}
+
+}  // namespace sharpen::baseline
