@@ -116,6 +116,16 @@ void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
         ignored));
 }
 
+// A benchmark that cleaning left out is not one that the file does not have.
+void refuse_dropped_benchmark(const BacktestSettings& settings, const market::Cleaned& cleaned) {
+  for (const market::Dropped& asset : cleaned.dropped)
+    if (asset.ticker == settings.benchmark)
+      throw InputError(
+          fmt::format("benchmark = {} is left out by cleaning ({}); choose dates where it is "
+                      "complete, another --max-gap or --on-suspect, or another benchmark",
+                      printable(settings.benchmark), asset.reason));
+}
+
 // From the first decision on a signal is a question, which `interrupts` keeps until the end of the
 // command: one that comes too late to stop the work cannot cut the writing of its result short.
 BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interrupts) {
@@ -126,6 +136,7 @@ BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interr
   Progress progress;
   progress.stage("reading the panel");
   answer.input = read_panel_input(values, log);
+  refuse_dropped_benchmark(answer.settings, answer.input.cleaning);
   std::optional<market::Panel> signal;
   if (values.has("signal"))
     // Predictions are numbers of any size and sign, with gaps: what a raw panel of prices may hold.

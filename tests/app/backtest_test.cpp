@@ -400,6 +400,16 @@ TEST_F(BacktestCommand, RefusesWhatHasNoMeaning) {
             2);
 }
 
+TEST_F(BacktestCommand, SaysThatCleaningLeftTheBenchmarkOut) {
+  market::Panel holed = returns_;
+  for (Index t = 0; t < 5; ++t) backtest::testing::at(holed, t, 2) = std::nan("");
+  const std::string file = folder_.file("holed.csv", csv_of(holed));
+  expect_refused({"--returns", file, "--lookback", "20", "--benchmark", "A2"},
+                 "benchmark = A2 is left out by cleaning (starts on " + date_of(5) +
+                     "); choose dates where it is complete, another --max-gap or --on-suspect, or "
+                     "another benchmark");
+}
+
 TEST_F(BacktestCommand, WarnsWhenEqualWeightsIgnoreAFlag) {
   const json answer = answer_of({"--returns", file_, "--optimizer", "equal", "-k", "3", "--sizing",
                                  "gross", "--min-history", "0"});
