@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <mutex>
+#include <thread>
 
 #include "backtest/panels.hpp"
 #include "sharpen/backtest/policies.hpp"
@@ -287,18 +291,24 @@ TEST(WalkForward, WithoutAnyAssetEverythingIsCash) {
   for (const double r : run.returns) EXPECT_EQ(r, 0.0);
 }
 
-// Remembers the decision before.
+// Remembers the decisions before. The first one gives others some time to overtake it.
 class Remembers : public Policy {
  public:
   Index least_history() const override { return 1; }
   Index batch_size(Index, Index) const override { return 1; }
   bool sequential() const override { return true; }
   void decide(const WindowBatch& batch, std::span<Decision> out) const override {
+    const bool first = begun_++ == 0;
+    for (int round = 0; first && begun_ == 1 && round < 50; ++round)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::scoped_lock lock(mutex_);
     for (Index i = 0; i < batch.size(); ++i) {
       rows_.push_back(batch.decision_row(i));
       out[static_cast<std::size_t>(i)].outcome.status = Status::ok;
     }
   }
+  mutable std::atomic<int> begun_ = 0;
+  mutable std::mutex mutex_;
   mutable std::vector<Index> rows_;
 };
 
