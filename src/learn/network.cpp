@@ -31,6 +31,11 @@ std::vector<Real> zeros(Index count) {
   return out;
 }
 
+const Shape& checked(const Shape& shape) {
+  shape.validate();
+  return shape;
+}
+
 // a + b * c for counts, at the greatest Index instead of beyond it.
 Index add_product(Index a, Index b, Index c) {
   Index product = 0, sum = 0;
@@ -63,6 +68,10 @@ void Shape::validate() const {
     throw InputError("network: " + which + " = " + std::to_string(width(l)) + " is outside [1, " +
                      std::to_string(most) + "]");
   }
+  constexpr Index most_parameters = Index{1} << 36;
+  if (parameters() > most_parameters)
+    throw InputError("network: it has " + std::to_string(parameters()) + " parameters, more than " +
+                     std::to_string(most_parameters));
 }
 
 template <class Real>
@@ -84,7 +93,7 @@ void Network<Real>::initialize(Random& random) {
 
 template <class Real>
 AdamState<Real>::AdamState(const Shape& shape)
-    : mean(zeros<Real>(shape.parameters())), square(zeros<Real>(shape.parameters())) {}
+    : mean(zeros<Real>(checked(shape).parameters())), square(zeros<Real>(shape.parameters())) {}
 
 template struct Network<float>;
 template struct Network<double>;

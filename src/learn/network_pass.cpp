@@ -1,5 +1,6 @@
 // Forward and backward passes on fixed tiles; see network_memory.hpp for the plan.
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "learn/gemm.hpp"
@@ -225,6 +226,8 @@ void Pass<Real>::Memory::check(const Network<Real>& network, BasicMat<const Real
   if (network.shape != shape) throw InputError("network: its shape is not that of the pass");
   const auto count = static_cast<Index>(network.parameters.size());
   if (count != shape.parameters()) fail("parameters", count, shape.parameters());
+  if (X.stride > std::numeric_limits<int>::max() || f.stride > std::numeric_limits<int>::max())
+    throw InputError("network: rows are 2^31 or more entries apart");
   if (X.cols != shape.inputs) fail("columns of X", X.cols, shape.inputs);
   if (f.cols != shape.outputs) fail("columns of f", f.cols, shape.outputs);
   if (f.rows != X.rows) fail("rows of f", f.rows, X.rows);

@@ -165,10 +165,10 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Adam,
                                            Case{"NoHiddenLayer", {7, {}, 3}, 5},
                                            Case{"SeveralChunks", {5, {6, 4}, 1}, 9000},
                                            Case{"SeveralBlocks", {200, {130}, 2}, 5},
-                                           Case{"Streamed", {8200, {128, 5}, 2}, 3},
-                                           Case{"StreamedWithoutHiddenLayer", {2050, {}, 513}, 2},
-                                           Case{"StreamedInTheMiddle", {3, {1025, 1024}, 2}, 2},
-                                           Case{"TooManyRowsToStream", {4100, {256}, 1}, 260}),
+                                           Case{"Streamed", {8200, {33, 5}, 2}, 3},
+                                           Case{"StreamedWithoutHiddenLayer", {515, {}, 513}, 2},
+                                           Case{"StreamedInTheMiddle", {3, {525, 512}, 2}, 2},
+                                           Case{"TooManyRowsToStream", {4100, {65}, 1}, 260}),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(AdamState, RefusesAStateOfAnotherNetwork) {

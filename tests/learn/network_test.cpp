@@ -224,6 +224,10 @@ TEST(Shape, RefusesWidthsOutOfRange) {
                 Pass<float>(Shape{2, {3}, 0}, 1, 1);
               }),
               ThrowsMessage<InputError>(HasSubstr("outputs = 0 is outside")));
+  EXPECT_THAT(([] {
+                AdamState<float>(Shape{1 << 20, {1 << 20}, 1});
+              }),
+              ThrowsMessage<InputError>(HasSubstr("parameters, more than 68719476736")));
 }
 
 TEST(Network, InitializesUniformlyWithinTheBoundOfEachLayer) {

@@ -27,7 +27,7 @@ struct Shape {
   Index layers() const { return static_cast<Index>(hidden.size()) + 1; }
   Index width(Index layer) const;  // of h_layer: inputs at 0, outputs at layers()
   Index parameters() const;        // of all W_l and b_l; the greatest Index if there are more
-  void validate() const;           // throws InputError for a width below 1 or above 2^31 - 1
+  void validate() const;  // throws InputError for a width outside [1, 2^31) or > 2^36 parameters
   bool operator==(const Shape&) const = default;
 };
 
@@ -56,7 +56,7 @@ struct AdamState {
   std::int64_t steps = 0;
 
   AdamState() = default;
-  explicit AdamState(const Shape& shape);
+  explicit AdamState(const Shape& shape);  // zeros
 };
 
 struct StepReport {
