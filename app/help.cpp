@@ -75,7 +75,8 @@ std::string text_of(const Setting& setting, settings::Command command) {
     text.append(i == 0 ? ": " : ", ").append(setting.choices[i]);
   const bool worth_saying = setting.kind != settings::Kind::flag && !preset.empty();
   if (worth_saying) text.append(" [").append(preset).append("]");
-  if (!setting.preset_words.empty()) text.append(" [").append(setting.preset_words).append("]");
+  const std::string_view words = setting.words_for(command);
+  if (!words.empty()) text.append(" [").append(words).append("]");
   return text;
 }
 

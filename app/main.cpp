@@ -10,7 +10,9 @@
 #include "command_line.hpp"
 #include "compare.hpp"
 #include "doctor.hpp"
+#include "inspect.hpp"
 #include "output.hpp"
+#include "predict.hpp"
 #include "sharpen/base/error.hpp"
 #include "simulate.hpp"
 #include "solve.hpp"
@@ -28,6 +30,8 @@ void run_command(const settings::Values& values) {
     case settings::backtest: return run_backtest(values);
     case settings::compare: return compare(values);
     case settings::train: return run_train(values);
+    case settings::predict: return run_predict(values);
+    case settings::inspect: return inspect(values);
     default: break;
   }
   throw std::logic_error("a command of the table has no function");

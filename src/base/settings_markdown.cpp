@@ -53,7 +53,8 @@ std::string values_cell(const Setting& setting) {
 
 std::string preset_cell(const Setting& setting, Command command) {
   const std::string_view preset = setting.preset_for(command);
-  if (!setting.preset_words.empty()) return std::string(setting.preset_words);
+  const std::string_view words = setting.words_for(command);
+  if (!words.empty()) return std::string(words);
   if (preset.empty()) return "–";
   if (setting.kind == Kind::flag) return preset == "true" ? "on" : "off";
   return fmt::format("`{}`", preset);

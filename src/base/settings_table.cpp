@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "base/settings_learning.hpp"
+#include "base/settings_prediction.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::settings {
@@ -17,6 +18,8 @@ constexpr unsigned kPanel = solve | doctor | backtest | train | predict;
 constexpr unsigned kPortfolio = solve | backtest;
 // Those that need the problem a portfolio solves, chosen now or learned for.
 constexpr unsigned kProblem = kPortfolio | train;
+// What a model says where the user does not.
+constexpr std::string_view kOfModel = "the model's";
 
 std::vector<Setting> rows() {
   return {
@@ -99,6 +102,8 @@ std::vector<Setting> rows() {
        .preset = "complete",
        .choices = {"complete", "available"},
        .commands = kPanel,
+       .other_commands = predict,
+       .other_preset = "available",
        .group = Group::input},
       {.name = "max-gap",
        .kind = Kind::integer,
@@ -178,8 +183,10 @@ std::vector<Setting> rows() {
        .placeholder = "N|P%",
        .preset = "10%",
        .bounds = {.low = 1},
-       .commands = kProblem,
-       .short_flag = 'k'},
+       .commands = kProblem | predict,
+       .short_flag = 'k',
+       .other_commands = predict,
+       .other_words = kOfModel},
       {.name = "optimizer",
        .kind = Kind::choice,
        .text =
@@ -187,7 +194,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "swap",
        .choices = {"oscar", "symmetric", "greedy", "swap", "mssrm", "mssrm-long", "equal"},
-       .commands = kPortfolio,
+       .commands = kPortfolio | predict,
        .paper = "oscar"},
       {.name = "lookback",
        .kind = Kind::count_or_all,
@@ -203,7 +210,9 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset_words = "0.10 from windows, 0 from given moments",
        .bounds = {.low = 0, .high = 1},
-       .commands = kProblem},
+       .commands = kProblem | predict,
+       .other_commands = predict,
+       .other_words = kOfModel},
       {.name = "form",
        .kind = Kind::choice,
        .text =
@@ -212,7 +221,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "auto",
        .choices = {"auto", "dense", "low-rank"},
-       .commands = kProblem},
+       .commands = kProblem | predict},
       {.name = "sizing",
        .kind = Kind::choice,
        .text =
@@ -221,7 +230,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "gross",
        .choices = {"budget", "volatility", "gross"},
-       .commands = kProblem,
+       .commands = kProblem | predict,
        .other_commands = backtest | train,
        .other_preset = "volatility",
        .paper = "budget"},
@@ -232,14 +241,14 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset = "0.01",
        .bounds = kPositive,
-       .commands = kProblem},
+       .commands = kProblem | predict},
       {.name = "target-volatility",
        .kind = Kind::real,
        .text = "volatility a year that volatility sizing aims at",
        .placeholder = "X",
        .preset = "0.1",
        .bounds = kPositive,
-       .commands = kProblem},
+       .commands = kProblem | predict},
       {.name = "net",
        .kind = Kind::choice,
        .text =
@@ -247,14 +256,18 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "positive",
        .choices = {"positive", "any"},
-       .commands = kProblem},
+       .commands = kProblem | predict,
+       .other_commands = predict,
+       .other_words = kOfModel},
       {.name = "periods-per-year",
        .kind = Kind::real,
        .text = "periods a year, to annualise: 252 for days, 52 for weeks, 12 for months",
        .placeholder = "X",
        .preset = "252",
        .bounds = kPositive,
-       .commands = kProblem},
+       .commands = kProblem | predict,
+       .other_commands = predict,
+       .other_words = kOfModel},
       {.name = "replications",
        .kind = Kind::integer,
        .text = "bootstrap replications behind intervals and tests",
@@ -373,9 +386,9 @@ std::vector<Setting> rows() {
        .kind = Kind::text,
        .text =
            "what to write: doctor, the cleaned panel; simulate, the prices; backtest, a folder; "
-           "train, the model",
+           "train, the model; predict, the weights",
        .placeholder = "PATH",
-       .commands = doctor | simulate | backtest | train,
+       .commands = doctor | simulate | backtest | train | predict,
        .group = Group::running},
       {.name = "force",
        .kind = Kind::flag,
@@ -387,7 +400,7 @@ std::vector<Setting> rows() {
        .kind = Kind::flag,
        .text = "give a reason for each name, and the best name left out",
        .preset = "false",
-       .commands = solve,
+       .commands = solve | predict,
        .group = Group::running},
       {.name = "json",
        .kind = Kind::flag,
@@ -436,13 +449,14 @@ std::span<const Setting> table() {
   static const std::vector<Setting> all = [] {
     std::vector<Setting> all_rows = rows();
     append_learning_rows(all_rows);
+    append_prediction_rows(all_rows);
     return all_rows;
   }();
   return all;
 }
 
 std::span<const CommandInfo> commands() {
-  static constexpr std::array<CommandInfo, 6> all = {{
+  static constexpr std::array<CommandInfo, 8> all = {{
       {solve,
        "solve",
        "the sparse maximum-Sharpe portfolio of one signal and one covariance",
@@ -468,6 +482,12 @@ std::span<const CommandInfo> commands() {
        "a network trained to predict returns, or to decide on portfolios",
        {},
        "sharpen train --prices prices.csv --framework dfl -k 10% --out model.sharpen"},
+      {predict,
+       "predict",
+       "today's portfolio by a trained model, and the trades to get there",
+       {},
+       "sharpen predict --model model.sharpen --prices latest.csv --previous weights.csv"},
+      {inspect, "inspect", "what a model file holds", {"model"}, "sharpen inspect model.sharpen"},
       {compare,
        "compare",
        "whether the Sharpe ratios of two backtests differ by more than chance",

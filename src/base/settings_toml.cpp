@@ -229,8 +229,9 @@ std::string Values::to_toml() const {
     if (given.origin != Origin::none) {
       out += fmt::format("{} = {}\n", setting.name, toml_value(setting, given.value));
     } else {
-      out += fmt::format("# {} is not set: {}\n", setting.name,
-                         setting.preset_words.empty() ? "none" : setting.preset_words);
+      out +=
+          fmt::format("# {} is not set: {}\n", setting.name,
+                      setting.words_for(command_).empty() ? "none" : setting.words_for(command_));
     }
   }
   return out;

@@ -80,11 +80,15 @@ struct Setting {
   // Commands whose default is another one.
   unsigned other_commands = 0;
   std::string_view other_preset = "";
+  std::string_view other_words = "";  // of their default
   Group group = Group::portfolio;
   std::string_view paper = "";  // the default under --preset paper, where it is another one
 
   std::string_view preset_for(Command command) const {
     return (other_commands & command) != 0 ? other_preset : preset;
+  }
+  std::string_view words_for(Command command) const {
+    return (other_commands & command) != 0 ? other_words : preset_words;
   }
 };
 

@@ -1,0 +1,61 @@
+// sharpen predict: a trained model, the latest prices, and the portfolio for the next period.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "predict_input.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/learn/ensemble.hpp"
+#include "sharpen/risk/risk.hpp"
+#include "sharpen/select/explain.hpp"
+#include "sharpen/select/select.hpp"
+#include "solve.hpp"
+#include "trade_list.hpp"
+
+namespace sharpen::app {
+
+// Reads, predicts, writes and prints, as the settings say.
+void run_predict(const settings::Values& values);
+
+// The answer, ready to be shown.
+struct Prediction {
+  settings::Values values;
+  PredictInput input = {};
+  std::unique_ptr<risk::Risk> risk = {};  // one sample: the window
+  double shrinkage = 0.0;
+  double periods_per_year = 252.0;
+  select::SelectSettings settings = {};
+  std::vector<double> mu = {};  // (n) the members' signal
+  double agreement = 0.0;
+  learn::MemberSpread spread = {};
+  select::Portfolio portfolio = {};
+  Exposure exposure = {};
+  double full_sharpe = 0.0;
+  std::optional<select::Explanation> explanation = {};
+  std::optional<Sizes> sizes = {};  // with --capital
+  std::vector<TradeRow> trades = {};
+  std::vector<std::string> warnings = {};
+
+  Index n() const { return input.model.n(); }
+  std::size_t members() const { return input.model.members.size(); }
+  const std::string& ticker(Index asset) const {
+    return input.model.tickers[static_cast<std::size_t>(asset)];
+  }
+  double weight(Index asset) const { return portfolio.weights[static_cast<std::size_t>(asset)]; }
+  double annualized(double value) const { return value * std::sqrt(periods_per_year); }
+  std::string_view status_text() const;
+  std::vector<Index> held() const;  // ascending
+  // Names that some member holds by itself and the portfolio does not, ascending.
+  std::vector<Index> held_by_members_only() const;
+  const select::Reason* reason(Index asset) const;  // null without an explanation
+};
+
+std::string prediction_json(const Prediction& prediction);
+std::string prediction_text(const Prediction& prediction);
+
+}  // namespace sharpen::app
