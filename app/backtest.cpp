@@ -54,6 +54,9 @@ BacktestSettings backtest_settings(const Values& values) {
   if (values.has("retrain")) out.retrain = values.integer("retrain");
   out.decision = values.text("decision") == "soft" ? backtest::DecisionKind::soft
                                                    : backtest::DecisionKind::exact;
+  out.sdr_recovery = values.text("sdr-recovery") == "match" ? baseline::Recovery::match
+                                                            : baseline::Recovery::top_k;
+  if (values.has("sdr-gap")) out.sdr_gap = values.real("sdr-gap");
   out.lookback = values.count_or_all("lookback");
   if (values.has("min-history")) out.min_history = values.integer("min-history");
   out.split = text_or_empty(values, "split");
@@ -101,6 +104,10 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
 // Some optimizers listen to nothing about selection or sizing.
 void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
   const std::string& optimizer = values.text("optimizer");
+  for (const std::string_view name : {"sdr-recovery", "sdr-gap"})
+    if (optimizer != "sdr" && values.origin(name) == Origin::flag)
+      warnings.push_back(
+          fmt::format("--{} has no effect here; it goes with --optimizer sdr", name));
   const bool equal = optimizer == "equal";
   if (!equal && optimizer != "mssrm-long") return;
   std::string ignored;

@@ -146,8 +146,9 @@ void add_periods(const BacktestAnswer& answer, Json& out) {
   out["status_counts"] = status_counts(run);
   out["n_jittered"] = run.n_jittered;
   const std::string& optimizer = answer.settings.optimizer;
-  if (optimizer == "mssrm" || optimizer == "mssrm-long") out["iterations"] = run.iterations;
-  if (optimizer == "mssrm-long") out["n_certified"] = run.n_certified;
+  const bool proves = optimizer == "mssrm-long" || optimizer == "sdr";
+  if (optimizer == "mssrm" || proves) out["iterations"] = run.iterations;
+  if (proves) out["n_certified"] = run.n_certified;
 }
 
 // Of pfl and dfl.

@@ -28,13 +28,30 @@ void warn_of_jitter(Solution& solution) {
 // Scores rank names one by one: the best of them together may have nothing to offer.
 void warn_of_empty_choice(Solution& solution) {
   const std::string& optimizer = solution.optimizer;
-  const bool by_score = optimizer == "oscar" || optimizer == "symmetric" || optimizer == "mssrm";
+  const bool by_score = optimizer == "oscar" || optimizer == "symmetric" || optimizer == "mssrm" ||
+                        optimizer == "sdr";
   if (by_score && solution.portfolio.outcome.status == Status::no_signal &&
       solution.full_sharpe > 0.0)
     solution.warnings.push_back(
         fmt::format("the names chosen by {} have no portfolio with a positive Sharpe ratio; swap "
                     "looks further",
                     solution.optimizer));
+}
+
+// A relaxation short of its gap proves less than was asked for.
+void warn_of_bounds(const Values& values, Solution& solution) {
+  if (solution.sdr && solution.sdr->cut)
+    solution.warnings.push_back(
+        fmt::format("no relaxation tried has just {} names: one with {} was cut to its {} largest",
+                    solution.settings.k, solution.sdr->matched, solution.settings.k));
+  if (!solution.bound || solution.bound->status != Status::not_converged) return;
+  if (!std::isfinite(solution.bound->sharpe))
+    solution.warnings.push_back("no upper bound could be proved");
+  else if (values.flag("certify") || solution.sdr)
+    solution.warnings.push_back(
+        fmt::format("the upper bound holds, but is proved to a relative gap of {:.2g} only: more "
+                    "than was asked for; a larger --sdr-gap asks for less",
+                    solution.bound->gap));
 }
 
 // With budget sizing the weights add up to t/(t + c), and grow like 1/c where t is small.
@@ -64,6 +81,10 @@ void warn_of_idle_flags(const Values& values, Solution& solution) {
     warn("target-volatility", sizing == "volatility", "--sizing volatility");
     warn("offset", sizing == "budget", "--sizing budget");
   }
+  warn("bound", values.flag("certify"), "--certify");
+  warn("sdr-recovery", solution.optimizer == "sdr", "--optimizer sdr");
+  warn("sdr-gap", solution.optimizer == "sdr" || values.flag("certify"),
+       "--optimizer sdr or --certify");
   warn("seed", values.flag("demo"), "--demo");
 }
 
@@ -87,6 +108,7 @@ Solution solution_of(const Values& values) {
         select::explain(solution.settings, *input.risk, 0, input.mu, solution.portfolio);
   warn_of_jitter(solution);
   warn_of_empty_choice(solution);
+  warn_of_bounds(values, solution);
   warn_of_budget(solution);
   warn_of_idle_flags(values, solution);
   log.info(solution.status_text());
@@ -98,6 +120,11 @@ Solution solution_of(const Values& values) {
 double Solution::share_of_full() const {
   return full_sharpe > 0.0 ? portfolio.sharpe / full_sharpe
                            : std::numeric_limits<double>::quiet_NaN();
+}
+
+double Solution::share_of_bound() const {
+  return bound && bound->sharpe > 0.0 ? portfolio.sharpe / bound->sharpe
+                                      : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string_view Solution::status_text() const {

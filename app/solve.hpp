@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "sharpen/base/settings.hpp"
+#include "sharpen/baseline/bounds.hpp"
+#include "sharpen/baseline/sdr.hpp"
 #include "sharpen/select/explain.hpp"
 #include "sharpen/select/select.hpp"
 #include "solve_input.hpp"
@@ -33,8 +35,10 @@ struct Solution {
   select::SelectSettings settings;
   double periods_per_year = 252;
   select::Portfolio portfolio;
-  std::optional<Index> iterations;  // of an optimizer that iterates
-  std::optional<bool> certified;    // of one that can prove what it found
+  std::optional<Index> iterations;             // of an optimizer that iterates
+  std::optional<bool> certified;               // of one that can prove what it found
+  std::optional<baseline::SdrPortfolio> sdr;   // of sdr, its portfolio moved out
+  std::optional<baseline::SharpeBound> bound;  // of --certify, or of the relaxation behind sdr
   Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
   std::optional<select::Explanation> explanation;
@@ -44,6 +48,9 @@ struct Solution {
   double annualized(double value) const { return value * std::sqrt(periods_per_year); }
   // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
   double share_of_full() const;
+  // sharpe / bound->sharpe: what is reached for certain of the best possible; NaN if it is not
+  // positive.
+  double share_of_bound() const;
   // The status in words.
   std::string_view status_text() const;
   // Assets with a weight other than zero, ascending.
@@ -52,8 +59,7 @@ struct Solution {
   const select::Reason* reason(Index asset) const;
 };
 
-// Chooses and weighs: fills solution.optimizer, settings, portfolio, iterations, certified and
-// exposure from its input.
+// Chooses and weighs: fills what of `solution` depends on the optimizer, and the bound.
 void optimize(const settings::Values& values, Solution& solution);
 
 std::string_view name(layer::Sizing sizing);

@@ -32,6 +32,25 @@ Json left_out(const Solution& solution) {
   return out;
 }
 
+void add_proofs(const Solution& solution, Json& out) {
+  if (solution.iterations) out["iterations"] = *solution.iterations;
+  if (solution.certified) out["certified"] = *solution.certified;
+  if (const auto& sdr = solution.sdr) {
+    out["sdr"]["kappa"] = sdr->kappa;
+    out["sdr"]["solves"] = sdr->solves;
+    out["sdr"]["matched"] = sdr->matched;
+    out["sdr"]["cut"] = sdr->cut;
+  }
+  if (const auto& bound = solution.bound) {
+    out["sharpe_upper_bound"] = bound->sharpe;
+    out["sharpe_upper_bound_annualized"] = solution.annualized(bound->sharpe);
+    out["share_of_bound"] = solution.share_of_bound();
+    out["bound_from"] = baseline::name(bound->from);
+    out["bound_status"] = name(bound->status);
+    out["gap"] = bound->gap;
+  }
+}
+
 }  // namespace
 
 std::string solution_json(const Solution& solution) {
@@ -56,8 +75,7 @@ std::string solution_json(const Solution& solution) {
   out["k"] = solution.settings.k;
   out["n"] = solution.input.n();
   out["optimizer"] = solution.optimizer;
-  if (solution.iterations) out["iterations"] = *solution.iterations;
-  if (solution.certified) out["certified"] = *solution.certified;
+  add_proofs(solution, out);
   out["sizing"] = name(solution.settings.sizing.kind);
   out["net"] = name(solution.settings.net);
   out["form"] = name(solution.input.risk->form());

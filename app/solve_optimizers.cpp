@@ -45,7 +45,7 @@ select::SelectSettings select_settings(const Values& values, Index n) {
     throw InputError(
         "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
         "gross or volatility");
-  if (optimizer != "mssrm") settings.optimizer = optimizer_of(optimizer);
+  if (optimizer != "mssrm" && optimizer != "sdr") settings.optimizer = optimizer_of(optimizer);
   settings.net = any ? layer::Net::any : layer::Net::positive;
   settings.sizing = sizing_settings(values);
   settings.validate(n);
@@ -112,6 +112,47 @@ void run_mssrm_long(Solution& solution) {
   portfolio.sharpe = exposure.gross > 0.0 ? exposure.expected_return / exposure.volatility : 0.0;
 }
 
+baseline::SdrSettings sdr_settings(const Values& values) {
+  baseline::SdrSettings settings;
+  if (values.has("sdr-gap")) settings.gap = values.real("sdr-gap");
+  return settings;
+}
+
+void run_sdr(const Values& values, Solution& solution) {
+  const select::SelectSettings& settings = solution.settings;
+  const bool match = values.text("sdr-recovery") == "match";
+  baseline::SdrSelector sdr(
+      {.k = settings.k,
+       .recovery = match ? baseline::Recovery::match : baseline::Recovery::top_k,
+       .net = settings.net,
+       .sizing = settings.sizing,
+       .sdr = sdr_settings(values)},
+      *solution.input.risk);
+  baseline::SdrPortfolio& result = solution.sdr.emplace();
+  sdr.run(*solution.input.risk, 0, solution.input.mu, result);
+  solution.portfolio = std::move(result.portfolio);
+  const baseline::Relaxation& relaxation = result.relaxation;
+  solution.iterations = relaxation.iterations;
+  solution.certified = relaxation.converged();
+  solution.bound = {.status = relaxation.status,
+                    .sharpe = std::sqrt(relaxation.dual),
+                    .from = baseline::Bound::sdp,
+                    .gap = relaxation.gap};
+}
+
+baseline::Bound bound_of(const std::string& text) {
+  using enum baseline::Bound;
+  return text == "sdp" ? sdp : text == "perspective" ? perspective : best;
+}
+
+void certify(const Values& values, Solution& solution) {
+  solution.bound = baseline::sharpe_upper_bound(*solution.input.risk, 0, solution.input.mu,
+                                                {.k = solution.settings.k,
+                                                 .bound = bound_of(values.text("bound")),
+                                                 .shrinkage = solution.input.shrinkage,
+                                                 .sdr = sdr_settings(values)});
+}
+
 }  // namespace
 
 void optimize(const Values& values, Solution& solution) {
@@ -121,10 +162,13 @@ void optimize(const Values& values, Solution& solution) {
     run_mssrm_long(solution);
   else if (solution.optimizer == "mssrm")
     run_mssrm(solution);
+  else if (solution.optimizer == "sdr")
+    run_sdr(values, solution);
   else
     run_select(solution);
-  if (solution.portfolio.outcome.status != Status::invalid_input)
-    solution.exposure = exposure_of(solution.input, solution.portfolio.weights);
+  if (solution.portfolio.outcome.status == Status::invalid_input) return;
+  if (values.flag("certify")) certify(values, solution);
+  solution.exposure = exposure_of(solution.input, solution.portfolio.weights);
 }
 
 }  // namespace sharpen::app

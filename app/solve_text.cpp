@@ -76,9 +76,22 @@ std::string left_out_line(const Solution& solution) {
 std::string search_line(const Solution& solution) {
   std::string text = fmt::format("search     {} iteration{}", *solution.iterations,
                                  *solution.iterations == 1 ? "" : "s");
-  if (solution.certified)
+  if (solution.sdr)
+    text += fmt::format(" of the relaxation, with kappa {}", shortest(solution.sdr->kappa));
+  else if (solution.certified)
     text += *solution.certified ? "; certified globally optimal" : "; not certified";
   return text + "\n";
+}
+
+std::string bound_line(const Solution& solution) {
+  const baseline::SharpeBound& bound = *solution.bound;
+  if (!std::isfinite(bound.sharpe)) return "bound      none was proved\n";
+  std::string text =
+      fmt::format("bound      no {} names reach more than {} per period, {} annualised ({} bound)",
+                  solution.settings.k, number(bound.sharpe),
+                  number(solution.annualized(bound.sharpe)), baseline::name(bound.from));
+  const double share = solution.share_of_bound();
+  return text + (std::isnan(share) ? "\n" : fmt::format("; {} of it is reached\n", percent(share)));
 }
 
 std::string title(const Solution& solution) {
@@ -107,6 +120,7 @@ std::string solution_text(const Solution& solution) {
   out += fmt::format("full       {}", sharpe(solution.full_sharpe));
   const double share = solution.share_of_full();
   out += std::isnan(share) ? "\n" : fmt::format("; {} of it is kept\n", percent(share));
+  if (solution.bound) out += bound_line(solution);
   out += exposure_line(solution);
   if (solution.explanation) out += left_out_line(solution);
   if (solution.iterations) out += search_line(solution);

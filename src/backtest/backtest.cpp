@@ -37,7 +37,7 @@ select::Optimizer optimizer_of(const std::string& text) {
     if (select::name(optimizer) == text) return optimizer;
   throw InputError(
       fmt::format("optimizer = {} is none of oscar, symmetric, greedy, swap, mssrm, mssrm-long, "
-                  "equal",
+                  "sdr, equal",
                   printable(text)));
 }
 
@@ -252,7 +252,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
                                   std::unique_ptr<const SignalSource> source) {
   if (equal_weights(settings)) return std::make_unique<EqualWeights>();
   const std::string& which = settings.optimizer;
-  const bool baseline = which == "mssrm" || which == "mssrm-long";
+  const bool baseline = which == "mssrm" || which == "mssrm-long" || which == "sdr";
   OptimizerSettings optimizer;
   if (!baseline) optimizer.optimizer = optimizer_of(which);
   optimizer.k = settings.k;
@@ -260,6 +260,8 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
   optimizer.sizing = settings.sizing;
   optimizer.shrinkage = settings.shrinkage;
   optimizer.form = settings.form;
+  optimizer.sdr_recovery = settings.sdr_recovery;
+  optimizer.sdr.gap = settings.sdr_gap;
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
   static_cast<void>(settings.k.of(returns.n(), "k"));
   std::optional<ConstMat> training;
@@ -274,6 +276,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
     return training ? std::make_unique<MssrmLongPolicy>(std::move(source), settings.k, *training)
                     : std::make_unique<MssrmLongPolicy>(std::move(source), settings.k);
   if (which == "mssrm") return risk_policy<MssrmPolicy>(std::move(source), optimizer, training);
+  if (which == "sdr") return risk_policy<SdrPolicy>(std::move(source), optimizer, training);
   return risk_policy<SelectingPolicy>(std::move(source), optimizer, training);
 }
 

@@ -111,7 +111,7 @@ void RiskPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const
   if (!fixed_risk_)
     own = risk::from_windows(batch.returns, batch.lookback, batch.ends, risk_settings_, Threads(1));
   const risk::Risk& risk = fixed_risk_ ? *fixed_risk_ : *own;
-  const std::unique_ptr<Chooser> optimizer = chooser(risk, names_to_hold(settings_.k, m));
+  const std::unique_ptr<Chooser> optimizer = chooser(batch, risk, names_to_hold(settings_.k, m));
   Choice choice;
   std::vector<double> mu(static_cast<std::size_t>(m));
   for (Index i = 0; i < batch.size(); ++i) {
@@ -134,7 +134,8 @@ SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
   fix_risk(training);
 }
 
-std::unique_ptr<Chooser> SelectingPolicy::chooser(const risk::Risk& risk, Index k) const {
+std::unique_ptr<Chooser> SelectingPolicy::chooser(const WindowBatch&, const risk::Risk& risk,
+                                                  Index k) const {
   return std::make_unique<SelectingChooser>(
       select::SelectSettings{.k = k,
                              .optimizer = settings().optimizer,

@@ -1,4 +1,7 @@
 // Policies of the published opponents (docs/baselines.md).
+#include <algorithm>
+#include <optional>
+
 #include "backtest/choice.hpp"
 #include "sharpen/backtest/policies.hpp"
 #include "sharpen/baseline/mssrm.hpp"
@@ -38,9 +41,68 @@ MssrmPolicy::MssrmPolicy(std::unique_ptr<const SignalSource> source,
   fix_risk(training);
 }
 
-std::unique_ptr<Chooser> MssrmPolicy::chooser(const risk::Risk& risk, Index k) const {
+std::unique_ptr<Chooser> MssrmPolicy::chooser(const WindowBatch&, const risk::Risk& risk,
+                                              Index k) const {
   return std::make_unique<MssrmChooser>(
       baseline::MssrmSettings{.k = k, .net = settings().net, .sizing = settings().sizing}, risk);
+}
+
+struct SdrPolicy::Memory {
+  std::vector<Index> assets;
+  Index k = 0;
+  Index row = -1;  // of the last decision
+  std::optional<baseline::SdrSelector> selector;
+  baseline::SdrPortfolio result;
+};
+
+SdrPolicy::SdrPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings)
+    : RiskPolicy(std::move(source), settings, kNoParts), memory_(std::make_unique<Memory>()) {
+  settings.sdr.validate();
+}
+
+SdrPolicy::SdrPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
+                     ConstMat training)
+    : SdrPolicy(std::move(source), settings) {
+  fix_risk(training);
+}
+
+SdrPolicy::~SdrPolicy() = default;
+
+// What is remembered is used only for later decisions over the same assets: a walk that starts
+// again starts cold.
+std::unique_ptr<Chooser> SdrPolicy::chooser(const WindowBatch& batch, const risk::Risk& risk,
+                                            Index k) const {
+  class SdrChooser : public Chooser {
+   public:
+    explicit SdrChooser(Memory& memory) : memory_(memory) {}
+    void choose(const risk::Risk& of, Index sample, ConstVec mu, Choice& out) override {
+      baseline::SdrPortfolio& result = memory_.result;
+      std::swap(result.portfolio, out.portfolio);  // its memory
+      memory_.selector->run(of, sample, mu, result);
+      std::swap(result.portfolio, out.portfolio);
+      out.iterations = result.relaxation.iterations;
+      out.certified = result.relaxation.converged();
+    }
+
+   private:
+    Memory& memory_;
+  };
+
+  Memory& memory = *memory_;
+  const bool same = memory.selector && memory.k == k && batch.decision_row(0) > memory.row &&
+                    std::ranges::equal(memory.assets, batch.assets);
+  if (!same) {
+    memory.selector.emplace(baseline::SdrSelectSettings{.k = k,
+                                                        .recovery = settings().sdr_recovery,
+                                                        .net = settings().net,
+                                                        .sizing = settings().sizing,
+                                                        .sdr = settings().sdr},
+                            risk);
+    memory.assets.assign(batch.assets.begin(), batch.assets.end());
+    memory.k = k;
+  }
+  memory.row = batch.decision_row(batch.size() - 1);
+  return std::make_unique<SdrChooser>(memory);
 }
 
 MssrmLongPolicy::MssrmLongPolicy(std::unique_ptr<const SignalSource> source,

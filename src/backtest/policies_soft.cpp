@@ -44,7 +44,8 @@ SoftPolicy::SoftPolicy(std::unique_ptr<const SignalSource> source,
   layer_.sizing = settings.sizing;
 }
 
-std::unique_ptr<Chooser> SoftPolicy::chooser(const risk::Risk& risk, Index k) const {
+std::unique_ptr<Chooser> SoftPolicy::chooser(const WindowBatch&, const risk::Risk& risk,
+                                             Index k) const {
   layer::LayerSettings layer = layer_;
   layer.k = k;
   return std::make_unique<SoftChooser>(layer, risk);

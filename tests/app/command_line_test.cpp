@@ -95,7 +95,8 @@ TEST(Program, RefusesValuesOutsideTheirBounds) {
   refuse("--periods-per-year", "0", "periods-per-year = 0 is outside (0, inf)");
   refuse("--threads", "-1", "threads = -1 is outside [0, 1024]");
   refuse("--optimizer", "swop",
-         "optimizer = swop is not one of oscar, symmetric, greedy, swap, mssrm, mssrm-long, equal; "
+         "optimizer = swop is not one of oscar, symmetric, greedy, swap, mssrm, mssrm-long, sdr, "
+         "equal; "
          "did you mean swap?");
   refuse("--form", "low-rank=",
          "form = low-rank= is not one of auto, dense, low-rank; did you "

@@ -36,13 +36,15 @@ std::string_view name(Framework framework);
 
 struct BacktestSettings {
   Framework framework = Framework::rolling;
-  std::string optimizer = "swap";  // oscar, symmetric, greedy, swap, mssrm, mssrm-long, equal
+  std::string optimizer = "swap";  // as the setting of that name
   settings::CountOrShare k = {.count = 0, .percent = 10.0};
   layer::Net net = layer::Net::positive;
   layer::SizingSettings sizing;  // its target volatility is per period
   double shrinkage = 0.10;
   risk::Form form = risk::Form::automatic;
   HistoricRisk historic_risk = HistoricRisk::rolling;
+  baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for sdr
+  double sdr_gap = 0.0;  // for sdr: the relative gap wanted; 0: what suits the number of assets
   // For pfl and dfl, and the layer of a soft decision. Its sizing, shrinkage, k, net and lookback
   // are those above.
   learn::TrainSettings training;

@@ -8,6 +8,7 @@
 
 #include "sharpen/backtest/policy.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/baseline/sdr.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/risk/risk.hpp"
@@ -70,6 +71,8 @@ struct OptimizerSettings {
   layer::SizingSettings sizing;
   double shrinkage = 0.10;
   risk::Form form = risk::Form::automatic;
+  baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for SdrPolicy
+  baseline::SdrSettings sdr;                                    // likewise
 };
 
 // The count among the m assets of a day: at least 1, at most m.
@@ -103,8 +106,9 @@ class RiskPolicy : public Policy {
   // Sigma of the training part (T, n) instead of the windows'. Needs panels without gaps.
   void fix_risk(ConstMat training);
 
-  // For portfolios of at most k names.
-  virtual std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const = 0;
+  // For the decisions of `batch`, of at most k names each.
+  virtual std::unique_ptr<Chooser> chooser(const WindowBatch& batch, const risk::Risk& risk,
+                                           Index k) const = 0;
 
   const OptimizerSettings& settings() const { return settings_; }
 
@@ -125,7 +129,8 @@ class SelectingPolicy : public RiskPolicy {
                   ConstMat training);
 
  private:
-  std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const override;
+  std::unique_ptr<Chooser> chooser(const WindowBatch& batch, const risk::Risk& risk,
+                                   Index k) const override;
 };
 
 // --decision soft: the layer's own weights, as training sees them (layer/sparse_tangent.hpp). They
@@ -136,7 +141,8 @@ class SoftPolicy : public RiskPolicy {
              const layer::LayerSettings& layer);
 
  private:
-  std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const override;
+  std::unique_ptr<Chooser> chooser(const WindowBatch& batch, const risk::Risk& risk,
+                                   Index k) const override;
 
   layer::LayerSettings layer_;
 };
@@ -150,7 +156,27 @@ class MssrmPolicy : public RiskPolicy {
               ConstMat training);
 
  private:
-  std::unique_ptr<Chooser> chooser(const risk::Risk& risk, Index k) const override;
+  std::unique_ptr<Chooser> chooser(const WindowBatch& batch, const risk::Risk& risk,
+                                   Index k) const override;
+};
+
+// sdr: the semidefinite relaxation (baseline/sdr.hpp), started at each decision from the one before
+// as long as the assets are the same. settings.optimizer is not used.
+class SdrPolicy : public RiskPolicy {
+ public:
+  SdrPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings);
+  SdrPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings,
+            ConstMat training);
+  ~SdrPolicy() override;
+
+  bool sequential() const override { return true; }
+
+ private:
+  std::unique_ptr<Chooser> chooser(const WindowBatch& batch, const risk::Risk& risk,
+                                   Index k) const override;
+
+  struct Memory;  // of the decision before; decisions come one at a time
+  std::unique_ptr<Memory> memory_;
 };
 
 // mssrm-long: fully invested and long only, from the plain covariance of the window, or of the
