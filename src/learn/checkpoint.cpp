@@ -28,7 +28,9 @@ std::uint64_t training_identity(const market::Panel& returns, const TrainSetting
                                 double periods_per_year) {
   TrainSettings same = settings;
   same.ensemble = 1;  // a member is the same in any ensemble
-  std::string words = settings_bytes(same) + shortest(periods_per_year);
+  std::string words = settings_bytes(same);
+  words.resize(words.size() - 4);  // a checksum of bytes and their checksum says nothing of them
+  words += shortest(periods_per_year);
   for (const auto* names : {&returns.dates, &returns.tickers})
     for (const std::string& name : *names) words.append(name).append(1, '\0');
   return (static_cast<std::uint64_t>(crc(words.data(), words.size())) << 32) |
