@@ -20,12 +20,31 @@ struct Case {
   const char* optimizer;
   HistoricRisk risk = HistoricRisk::rolling;
   bool gaps = false;
+  learn::NetworkKind network = learn::NetworkKind::joint;
+  std::int64_t retrain = 0;
 };
+
+bool learns(Framework framework) {
+  return framework == Framework::pfl || framework == Framework::dfl;
+}
+
+// A training of a second or less.
+learn::TrainSettings small_training() {
+  learn::TrainSettings t;
+  t.hidden = {8, 4};
+  t.lookback = 20;
+  t.batch = 8;
+  t.epochs = 3;
+  t.ensemble = 2;
+  return t;
+}
 
 std::string case_name(const ::testing::TestParamInfo<Case>& info) {
   return std::string(name(info.param.framework)) + "_" + info.param.optimizer +
          (info.param.risk == HistoricRisk::train ? "_train" : "") +
-         (info.param.gaps ? "_gaps" : "");
+         (info.param.gaps ? "_gaps" : "") +
+         (learns(info.param.framework) ? "_" + std::string(name(info.param.network)) : "") +
+         (info.param.retrain > 0 ? "_retrained" : "");
 }
 
 class EveryPolicy : public ::testing::TestWithParam<Case> {
@@ -50,6 +69,13 @@ class EveryPolicy : public ::testing::TestWithParam<Case> {
     s.min_history = 5;
     s.cost_bps = 10;
     if (s.framework == Framework::historic) s.split = "40%";
+    if (learns(s.framework)) {
+      s.split = "45%";
+      s.min_history = std::nullopt;
+      s.training = small_training();
+      s.training.network = GetParam().network;
+      s.retrain = GetParam().retrain;
+    }
     s.bootstrap.replications = 50;
     return s;
   }
@@ -106,7 +132,7 @@ TEST_P(EveryPolicy, SeesNothingAfterTheDecision) {
 TEST_P(EveryPolicy, SeesNoEndBeforeItComes) {
   const market::Panel panel = returns(), signal = random_panel(kRows, kAssets, 29);
   BacktestSettings s = settings();
-  if (s.framework == Framework::historic) s.split = date_of(48);  // a share would move with the end
+  if (!s.split.empty()) s.split = date_of(48);  // a share would move with the end
   const BacktestResult whole = run(panel, signal, s);
   const auto expect_same_up_to = [&](const market::Panel& other, Index d) {
     const BacktestResult changed = run(other, signal, s);
@@ -178,7 +204,17 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Framework::rolling, "swap", HistoricRisk::rolling, true},
                       Case{Framework::rolling, "oscar", HistoricRisk::rolling, true},
                       Case{Framework::rolling, "equal", HistoricRisk::rolling, true},
-                      Case{Framework::signal, "symmetric", HistoricRisk::rolling, true}),
+                      Case{Framework::signal, "symmetric", HistoricRisk::rolling, true},
+                      Case{Framework::pfl, "swap"}, Case{Framework::dfl, "swap"},
+                      Case{.framework = Framework::dfl, .optimizer = "oscar", .retrain = 15},
+                      Case{.framework = Framework::dfl,
+                           .optimizer = "symmetric",
+                           .network = learn::NetworkKind::shared},
+                      Case{.framework = Framework::pfl,
+                           .optimizer = "greedy",
+                           .gaps = true,
+                           .network = learn::NetworkKind::shared,
+                           .retrain = 20}),
     case_name);
 
 // The low-rank form shares one band of products among the windows of a batch.
