@@ -72,7 +72,7 @@ class MssrmLong {
 struct MssrmSettings {
   Index k = 1;
   layer::Net net = layer::Net::positive;
-  layer::SizingSettings sizing;
+  layer::SizingSettings sizing = {};
   double tolerance = 1e-8;
   Index max_iterations = 10000;
 
