@@ -192,6 +192,7 @@ TEST(Backtest, ASignalIsMatchedByNameAndDate) {
   s.gaps = true;
   const BacktestResult without = backtest(panel, s, Threads(1), &holed);
   EXPECT_EQ(weights_in(without, 31 - 20)[1], 0.0) << "no prediction, no position";
+  EXPECT_EQ(without.run.holdings[31 - 20], 2.0) << "and the others are held as ever";
 }
 
 TEST(Backtest, TheBenchmarkLeavesTheUniverseAndIsComparedWith) {
@@ -268,6 +269,18 @@ TEST(Backtest, ADayWithFewerAssetsThanKHoldsWhatThereIs) {
   for (Index p = 0; p < result.run.periods(); ++p)
     EXPECT_LE(result.run.holdings[static_cast<std::size_t>(p)], 2) << p;
   EXPECT_GT(result.metrics.mean_cardinality, 0.5);
+}
+
+TEST(Backtest, WeightsOutOfTheRangeOfNumbersAreCash) {
+  const market::Panel panel = random_panel(40, 3, 62);
+  BacktestSettings s = quick();
+  s.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 1e308};
+  const BacktestResult result = backtest(panel, s, Threads(1));
+  for (Index p = 0; p < result.run.periods(); ++p) {
+    EXPECT_TRUE(result.run.weights_of(p).empty());
+    EXPECT_NE(result.run.status[static_cast<std::size_t>(p)], PeriodStatus::ok);
+  }
+  EXPECT_EQ(result.metrics.final_wealth, 1.0);
 }
 
 TEST(Backtest, SaysHowOftenTheCovarianceNeededJitter) {

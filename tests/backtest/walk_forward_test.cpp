@@ -248,10 +248,12 @@ TEST(WalkForward, AnAssetEntersWhenItsWindowIsComplete) {
 class Inspect : public Policy {
  public:
   Index least_history() const override { return 2; }
+  Index batch_size(Index, Index) const override { return 3; }
   void decide(const WindowBatch& batch, std::span<Decision> out) const override {
     for (Index t = 0; t < batch.returns.rows; ++t)
       for (const double r : batch.returns.row(t)) EXPECT_TRUE(std::isfinite(r)) << t;
     EXPECT_EQ(batch.end(batch.size() - 1), batch.returns.rows) << "nothing after the last window";
+    EXPECT_LE(batch.size(), 3);
     for (Index i = 0; i < batch.size(); ++i) {
       EXPECT_EQ(batch.decision_row(i), batch.first_row + batch.end(i) - 1);
       out[static_cast<std::size_t>(i)].outcome.status = Status::ok;
@@ -267,6 +269,8 @@ TEST(WalkForward, BatchesAreCompleteBetweenTheirWindowsToo) {
   walk.rebalance = 20;
   const auto run = walk_forward(panel, Inspect(), walk, Threads(1));
   EXPECT_EQ(run.n_decisions, 35);
+  walk.rebalance = 1;
+  EXPECT_EQ(walk_forward(panel, Inspect(), walk, Threads(1)).n_decisions, 696);
 }
 
 TEST(WalkForward, EqualWeightsTradeFromTheFirstRow) {
