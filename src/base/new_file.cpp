@@ -27,7 +27,12 @@ std::string reason(int error) { return std::generic_category().message(error); }
                    "; check the folder and its permissions");
 }
 
-// A descriptor, and the temporary file behind it until it is kept.
+std::string temporary_name(const std::filesystem::path& target, int attempt) {
+  return target.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+}
+
+// A descriptor, and the temporary file behind it until it is kept; without a name if there is none
+// or none yet.
 class Output {
  public:
   Output(int fd, std::string temporary) : fd_(fd), temporary_(std::move(temporary)) {}
@@ -50,8 +55,21 @@ class Output {
     const int fd = std::exchange(fd_, -1);
     if (::close(fd) != 0) throw std::system_error(errno, std::generic_category());
   }
+  // A file that has no name yet gets one: the target's if that is free, else a temporary one.
+  bool give_name(const std::filesystem::path& target) {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_);
+    for (int attempt = -1; temporary_.empty() && attempt < kMostAttempts; ++attempt) {
+      const std::string name = attempt < 0 ? target.string() : temporary_name(target, attempt);
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
+        temporary_ = name;
+      else if (errno != EEXIST)
+        break;
+    }
+    return !temporary_.empty();
+  }
   void keep_as(const std::filesystem::path& file) {
-    if (::rename(temporary_.c_str(), file.c_str()) != 0) refuse(file, errno);
+    if (temporary_ != file.string() && ::rename(temporary_.c_str(), file.c_str()) != 0)
+      refuse(file, errno);
     temporary_.clear();
   }
   int fd() const { return fd_; }
@@ -61,11 +79,17 @@ class Output {
   std::string temporary_;
 };
 
+// A file without a name, which is gone with the program however that ends; -1 where the file
+// system has none.
+int nameless_beside(const std::filesystem::path& target) {
+  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
+  return ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
 // Opened anew, so that the user's mask decides the permissions, as for any new file.
 Output temporary_beside(const std::filesystem::path& target) {
   for (int attempt = 0;; ++attempt) {
-    std::string name =
-        target.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+    std::string name = temporary_name(target, attempt);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) return {fd, std::move(name)};
     if (errno != EEXIST || attempt == kMostAttempts) refuse(target, errno);
@@ -85,11 +109,20 @@ void write_whole(const std::filesystem::path& file, std::string_view text) {
   if (exists && ::access(file.c_str(), W_OK) != 0) refuse(file, errno);
   // A symbolic link is kept, and its target replaced.
   const std::filesystem::path target = exists ? std::filesystem::canonical(file) : file;
-  Output output = temporary_beside(target);
-  output.write(text);
-  if (exists) static_cast<void>(::fchmod(output.fd(), info.st_mode & 0777));
-  output.close();
-  output.keep_as(target);
+  const auto fill_and_keep = [&](Output& output) {
+    output.write(text);
+    if (exists) static_cast<void>(::fchmod(output.fd(), info.st_mode & 0777));
+    if (!output.give_name(target)) return false;
+    output.close();
+    output.keep_as(target);
+    return true;
+  };
+  if (const int fd = nameless_beside(target); fd >= 0) {
+    Output nameless(fd, "");
+    if (fill_and_keep(nameless)) return;
+  }
+  Output named = temporary_beside(target);
+  fill_and_keep(named);
 }
 
 }  // namespace

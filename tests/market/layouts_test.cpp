@@ -1,8 +1,11 @@
 // The layouts a panel may come in: long, yfinance's headers, gaps, gzip; and writing it back.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <bit>
@@ -337,6 +340,39 @@ TEST(WritePanel, ReplacesAFileWholeAndLeavesNothingBehind) {
   EXPECT_THROW(write_panel(panel, "/dev/full"), std::runtime_error);
   const auto names = std::filesystem::directory_iterator(folder.path(""));
   EXPECT_EQ(std::distance(begin(names), end(names)), 2);  // p.csv and d
+}
+
+TEST(WritePanel, KilledWhileItWritesLeavesNothingBehind) {
+  const sharpen::testing::Folder folder;
+  const int nameless = open(folder.path("").c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (nameless < 0) GTEST_SKIP() << "this file system has no files without a name";
+  close(nameless);
+  Panel panel{{}, {"A"}, {}};
+  for (int t = 0; t < 600'000; ++t) {
+    panel.dates.push_back("2024-01-02");
+    panel.values.push_back(1.0 / 3.0);
+  }
+  const std::string file = folder.path("p.csv");
+  const std::string whole = panel_csv(panel);
+  const auto files = [&] {
+    const auto names = std::filesystem::directory_iterator(folder.path(""));
+    return std::distance(begin(names), end(names));
+  };
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    write_panel(panel, file);
+    _exit(0);
+  }
+  // As soon as anything is to be seen: it is whole, or a half-written file stays.
+  pid_t ended = 0;
+  while (ended == 0 && files() == 0) ended = waitpid(child, nullptr, WNOHANG);
+  if (ended == 0) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  EXPECT_EQ(files(), 1);
+  EXPECT_TRUE(std::filesystem::exists(file) && sharpen::testing::text_of(file) == whole);
 }
 
 TEST(WritePanel, KeepsWhatWasThereWhenTheDiskIsFull) {
