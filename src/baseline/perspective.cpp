@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 namespace sharpen::baseline {
 
@@ -120,12 +122,15 @@ bool Perspective::climb() {
 PerspectiveBound Perspective::bound(const Vector& d) {
   d_ = d;
   PerspectiveBound best{.value = kInfinity, .gap = 1.0};
-  // From the k largest single ratios, blurred so that every asset has a gradient and a share.
-  at_.z = mu_.cwiseAbs2().cwiseQuotient(deviation_.cwiseAbs2());
-  const double largest = at_.z.maxCoeff();
-  if (!(largest > 0.0)) return {0.0, 0.0};
-  at_.z *= static_cast<double>(k_) / at_.z.sum();
-  project(at_.z);
+  // From the k largest single ratios: few assets enter the first solve.
+  at_.x = mu_.cwiseAbs2().cwiseQuotient(deviation_.cwiseAbs2());
+  std::vector<Index> order(static_cast<std::size_t>(n_));
+  std::iota(order.begin(), order.end(), Index{0});
+  std::nth_element(order.begin(), order.begin() + (k_ - 1), order.end(), [&](Index i, Index j) {
+    return at_.x[i] != at_.x[j] ? at_.x[i] > at_.x[j] : i < j;
+  });
+  at_.z.setZero();
+  for (Index i = 0; i < k_; ++i) at_.z[order[static_cast<std::size_t>(i)]] = 1.0;
   if (!evaluate(at_)) return best;
   step_ = 1.0 / std::max(at_.r.maxCoeff(), std::numeric_limits<double>::min());
   for (int i = 0; i < kMostSteps; ++i) {

@@ -7,21 +7,44 @@ namespace sharpen::baseline {
 
 namespace {
 
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2.0;  // of rounding
+using Real = long double;
+
+constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2.0L;  // of rounding
+constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// A primal point must clear its constraint by more than the rounding of the sums over n^2 terms.
-constexpr double kInside = 1e-13;
 // Theta is raised by these relative steps until its slack is proved: 1e-14, growing eightfold.
 constexpr double kFirstRaise = 1e-14;
 constexpr double kRaiseGrowth = 8.0;
 constexpr int kMostRaises = 36;
 constexpr int kRefinements = 6;
 
-double sum_of_absolutes(const Matrix& Y) { return Y.cwiseAbs().sum(); }
+// Whether the lower triangle of A (n, n), by rows, has a Cholesky factor, which replaces it.
+bool has_factor(Real* A, Index n) {
+  for (Index i = 0; i < n; ++i) {
+    Real* row = A + i * n;
+    Real pivot = row[i];
+    for (Index j = 0; j < i; ++j) {
+      const Real* other = A + j * n;
+      // Two sums: the additions of one would wait for each other.
+      Real even = row[j], odd = 0.0L;
+      Index l = 0;
+      for (; l + 1 < j; l += 2) {
+        even -= row[l] * other[l];
+        odd -= row[l + 1] * other[l + 1];
+      }
+      if (l < j) even -= row[l] * other[l];
+      row[j] = (even + odd) / other[j];
+      pivot -= row[j] * row[j];
+    }
+    if (!(pivot > 0.0L) || !std::isfinite(pivot)) return false;
+    row[i] = std::sqrt(pivot);
+  }
+  return true;
+}
 
 }  // namespace
 
-Bracket::Bracket(Index n) : Y_(n, n), V_(n, n), slack_(n, n) {}
+Bracket::Bracket(Index n) : Y_(n, n), V_(n, n), slack_(static_cast<std::size_t>(n * n)) {}
 
 void Bracket::begin(const ScaledProblem& problem) {
   problem_ = &problem;
@@ -36,33 +59,44 @@ void Bracket::offer_primal(const Matrix& Y) {
   const ScaledProblem& p = *problem_;
   const Vector diagonal = Y.diagonal();
   const double trace = diagonal.sum();
-  const double off = sum_of_absolutes(Y) - trace;
-  double value = 0.0;
-  for (Index j = 0; j < p.n(); ++j) value += p.mu[j] * p.mu.dot(Y.col(j));
-  const double risk = p.Sigma.cwiseProduct(Y).sum();
+  const double off = Y.cwiseAbs().sum() - trace;
+  // Sums over n^2 terms that cancel: every rounding error counts against the point.
+  Real value_sum = 0.0L, value_size = 0.0L, risk_sum = 0.0L, risk_size = 0.0L;
+  for (Index j = 0; j < p.n(); ++j) {
+    for (Index i = 0; i < p.n(); ++i) {
+      const Real y = Y(i, j), value = y * p.mu[i] * p.mu[j], risk = y * p.Sigma(i, j);
+      value_sum += value;
+      value_size += std::abs(value);
+      risk_sum += risk;
+      risk_size += std::abs(risk);
+    }
+  }
+  const double terms = static_cast<double>(p.n() * p.n()) + 16.0;
+  const auto value = static_cast<double>(value_sum - terms * kUnit * value_size) * (1.0 - kEps);
+  const auto risk = static_cast<double>(risk_sum + terms * kUnit * risk_size) * (1.0 + kEps);
   if (!(risk > 0.0) || !std::isfinite(value) || !std::isfinite(risk)) return;
 
-  const double room = (p.kappa - 1.0) * trace * (1.0 - kInside);
+  const double rounding = terms * kEps;
+  const double room = (p.kappa - 1.0) * trace * (1.0 - rounding);
   const double value_diagonal = diagonal.cwiseProduct(p.mu.cwiseAbs2()).sum();
   const double risk_diagonal = diagonal.cwiseProduct(p.Sigma.diagonal()).sum();
   const double keep = off > room ? room / off : 1.0;  // of the entries off the diagonal
-  const double shrunk = (value_diagonal + keep * (value - value_diagonal)) /
-                        (risk_diagonal + keep * (risk - risk_diagonal));
+  const double shrunk_risk = risk_diagonal + keep * (risk - risk_diagonal);
+  const double shrunk = (value_diagonal + keep * (value - value_diagonal)) / shrunk_risk;
 
   // Linear in the share of the greedy portfolio, whose own excess is negative: convexity makes
   // the mixture feasible.
   const double l1 = p.greedy.lpNorm<1>();
   const double excess = (off - room) / risk;
-  const double greedy_excess = l1 * l1 - (p.kappa - kInside) * p.greedy.squaredNorm();
+  const double greedy_excess = l1 * l1 - (p.kappa - rounding) * p.greedy.squaredNorm();
   double share = 0.0;
   if (excess > 0.0) share = greedy_excess < 0.0 ? excess / (excess - greedy_excess) : 1.0;
   const double mixed = (1.0 - share) * value / risk + share * p.greedy_value;
 
   if (!(std::max(shrunk, mixed) > primal_)) return;
   if (shrunk >= mixed) {
-    const double scale = 1.0 / (risk_diagonal + keep * (risk - risk_diagonal));
-    Y_ = (keep * scale) * Y;
-    Y_.diagonal() = scale * diagonal;
+    Y_ = (keep / shrunk_risk) * Y;
+    Y_.diagonal() = diagonal / shrunk_risk;
     primal_ = shrunk;
   } else {
     Y_ = ((1.0 - share) / risk) * Y;
@@ -74,28 +108,28 @@ void Bracket::offer_primal(const Matrix& Y) {
 // Balanced by powers of two, so that no asset drowns in the rounding of another: B S B is PSD if
 // and only if S is. Forming it errs by at most 4 u (theta |Sigma| + |mu mu^T| + |W|) in every
 // entry; a Cholesky factorisation that runs to its end proves the smallest eigenvalue above
-// -(n + 3) u trace. Subtracting more than both, and succeeding, proves S.
+// -(n + 3) u trace. Subtracting more than both, and succeeding, proves S. In long double, whose u
+// is 2^-64 here: with that of double nothing could be proved about a Sigma that is nearly singular.
 bool Bracket::slack_is_positive(double theta, double nu, const Matrix& V) {
   const ScaledProblem& p = *problem_;
   const Index n = p.n();
-  double size_W = 0.0;
-  for (Index j = 0; j < n; ++j) {
-    for (Index i = j; i < n; ++i) {
-      const double W = i == j ? nu * (p.kappa - 1.0) : std::clamp(V(i, j), -nu, nu);
-      const double scale = p.balance[i] * p.balance[j];
-      slack_(i, j) = (theta * p.Sigma(i, j) - p.mu[i] * p.mu[j] - W) * scale;
-      size_W += (i == j ? 1.0 : 2.0) * (W * scale) * (W * scale);
-    }
-  }
-  double size = std::sqrt(size_W);
+  Real size_W = 0.0L, size = 0.0L;
   for (Index i = 0; i < n; ++i) {
-    const double b2 = p.balance[i] * p.balance[i];
-    size += b2 * (theta * p.Sigma(i, i) + p.mu[i] * p.mu[i]);
+    Real* row = slack_.data() + i * n;
+    for (Index j = 0; j <= i; ++j) {
+      const Real W = i == j ? Real(nu) * (Real(p.kappa) - 1.0L) : std::clamp(V(i, j), -nu, nu);
+      const Real scale = Real(p.balance[i]) * p.balance[j];
+      row[j] = (Real(theta) * p.Sigma(i, j) - Real(p.mu[i]) * p.mu[j] - W) * scale;
+      size_W += (i == j ? 1.0L : 2.0L) * (W * scale) * (W * scale);
+    }
+    const Real b2 = Real(p.balance[i]) * p.balance[i];
+    size += b2 * (Real(theta) * p.Sigma(i, i) + Real(p.mu[i]) * p.mu[i]);
   }
-  const double margin = 4.0 * (static_cast<double>(n) + 8.0) * kUnit * size;
+  size += std::sqrt(size_W);
+  const Real margin = 4.0L * (static_cast<Real>(n) + 8.0L) * kUnit * size;
   if (!std::isfinite(margin)) return false;
-  slack_.diagonal().array() -= margin;
-  return factor_in_place(slack_);
+  for (Index i = 0; i < n; ++i) slack_[static_cast<std::size_t>(i * n + i)] -= margin;
+  return has_factor(slack_.data(), n);
 }
 
 bool Bracket::offer_dual(double nu, const Matrix& V, double theta) {

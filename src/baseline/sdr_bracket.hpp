@@ -3,6 +3,7 @@
 #pragma once
 
 #include <limits>
+#include <vector>
 
 #include "baseline/sdr_algebra.hpp"
 #include "sharpen/base/view.hpp"
@@ -65,7 +66,8 @@ class Bracket {
 
   const ScaledProblem* problem_ = nullptr;
   double primal_ = 0.0, dual_ = std::numeric_limits<double>::infinity(), nu_ = 0.0;
-  Matrix Y_, V_, slack_;
+  Matrix Y_, V_;
+  std::vector<long double> slack_;
 };
 
 }  // namespace sharpen::baseline

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "baseline/sdr_bracket.hpp"
@@ -9,7 +10,7 @@ namespace sharpen::baseline {
 namespace {
 
 // What an asset adds is rounding where less than this share of its variance is its own.
-constexpr double kOwnVariance = 1e-10;
+constexpr double kOwnVariance = 1e-14;
 
 double power_of_two_near(double x) { return std::ldexp(1.0, std::ilogb(x)); }
 
@@ -104,9 +105,20 @@ void ScaledProblem::select_greedily() {
     greedy[best_single] = mu[best_single];
   }
   // The value of what was found, not of what the recursion promises.
-  const double risk = greedy.dot(Sigma * greedy), reward = mu.dot(greedy);
-  greedy_value = reward * reward / risk;
-  greedy /= std::sqrt(risk);
+  long double risk = 0.0L, reward = 0.0L, size = 0.0L;
+  for (const Index i : K) {
+    const long double y_i = greedy[i];
+    reward += y_i * mu[i];
+    for (const Index j : K) {
+      const long double term = y_i * Sigma(i, j) * greedy[j];
+      risk += term;
+      size += std::abs(term);
+    }
+  }
+  const auto terms = static_cast<long double>(held * held + 16);
+  risk += terms * std::numeric_limits<long double>::epsilon() * size;
+  greedy_value = static_cast<double>(reward * reward / risk) * (1.0 - 1e-15);
+  greedy /= static_cast<double>(std::sqrt(risk));
 }
 
 }  // namespace sharpen::baseline
