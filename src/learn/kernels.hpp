@@ -27,8 +27,11 @@ struct Kernels {
   // out_j = sum_i A_ij, added to what is there if `add`.
   void (*column_sums)(BasicMat<const Real> A, bool add, Real* out);
   double (*square_sum)(const Real* x, Index count);
-  void (*adam)(const AdamCoefficients<Real>& c, Index count, const Real* g, Real* p, Real* m,
-               Real* v);
+  // The greatest |x_i|; NaN or infinite if there is one that is.
+  Real (*greatest)(const Real* x, Index count);
+  // Returns |g|^2, as precise as Real.
+  double (*adam)(const AdamCoefficients<Real>& c, Index count, const Real* g, Real* p, Real* m,
+                 Real* v);
 };
 
 extern const Kernels<float> kPortableFloat;

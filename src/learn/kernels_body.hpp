@@ -1,6 +1,7 @@
 // The one source of both kernel sets; see kernels.hpp. Included by kernels.cpp and
 // kernels_v3.cpp only: everything here has internal linkage, so that the linker can never merge
 // code of one instruction set into the other. The loops are plain for the compiler to vectorise.
+#include <cstdint>
 #include <limits>
 
 #include "learn/kernels.hpp"
@@ -83,27 +84,59 @@ double square_sum(const Real* x, Index count) {
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-template <class Real>
-void adam(const AdamCoefficients<Real>& coefficients, Index count, const Real* __restrict g,
-          Real* __restrict p, Real* __restrict m, Real* __restrict v) {
-  const AdamCoefficients<Real> c = coefficients;
-  const Real c1 = Real(1) - c.beta1, c2 = Real(1) - c.beta2;
-  constexpr Real tiny = std::numeric_limits<Real>::min();
+// Without its sign a number grows with its bits, read as an integer, up to infinity and NaN; and
+// the compiler vectorises maxima of integers only.
+inline float greatest(const float* x, Index count) {
+  std::int32_t most = 0;
   for (Index i = 0; i < count; ++i) {
-    const Real gi = c.scale * g[i];
-    const Real mi = c.beta1 * m[i] + c1 * gi;
-    const Real vi = c.beta2 * v[i] + c2 * (gi * gi);
-    const Real m_kept = (mi < tiny && -mi < tiny) ? Real(0) : mi;
-    const Real v_kept = vi < tiny ? Real(0) : vi;
-    m[i] = m_kept;
-    v[i] = v_kept;
-    p[i] = c.keep * p[i] - c.rate * m_kept / (root(v_kept) + c.epsilon);
+    const std::int32_t bits = __builtin_bit_cast(std::int32_t, x[i]) & 0x7fffffff;
+    most = bits > most ? bits : most;
   }
+  return __builtin_bit_cast(float, most);
+}
+inline double greatest(const double* x, Index count) {
+  std::int64_t most = 0;
+  for (Index i = 0; i < count; ++i) {
+    const std::int64_t bits = __builtin_bit_cast(std::int64_t, x[i]) & 0x7fffffffffffffff;
+    most = bits > most ? bits : most;
+  }
+  return __builtin_bit_cast(double, most);
 }
 
 template <class Real>
-constexpr Kernels<Real> kSet = {add_bias<Real>,    add_parts<Real>,  mask<Real>,
-                                column_sums<Real>, square_sum<Real>, adam<Real>};
+inline Real adam_entry(const AdamCoefficients<Real>& c, Real g, Real& p, Real& m, Real& v) {
+  constexpr Real tiny = std::numeric_limits<Real>::min();
+  const Real scaled = c.scale * g;
+  const Real mean = c.beta1 * m + (Real(1) - c.beta1) * scaled;
+  const Real square = c.beta2 * v + (Real(1) - c.beta2) * (scaled * scaled);
+  m = (mean < tiny && -mean < tiny) ? Real(0) : mean;
+  v = square < tiny ? Real(0) : square;
+  p = c.keep * p - c.rate * m / (root(v) + c.epsilon);
+  return g * g;
+}
+
+template <class Real>
+double adam(const AdamCoefficients<Real>& coefficients, Index count, const Real* __restrict g,
+            Real* __restrict p, Real* __restrict m, Real* __restrict v) {
+  constexpr Index kLanes = 16, kRun = 4096;  // short runs keep the sums of floats precise
+  const AdamCoefficients<Real> c = coefficients;
+  double total = 0.0;
+  for (Index first = 0; first < count; first += kRun) {
+    const Index last = count - first < kRun ? count : first + kRun;
+    Real sums[kLanes] = {};
+    Index i = first;
+    for (; i + kLanes <= last; i += kLanes)
+      for (Index j = 0; j < kLanes; ++j)
+        sums[j] += adam_entry(c, g[i + j], p[i + j], m[i + j], v[i + j]);
+    for (; i < last; ++i) sums[0] += adam_entry(c, g[i], p[i], m[i], v[i]);
+    for (Index j = 0; j < kLanes; ++j) total += static_cast<double>(sums[j]);
+  }
+  return total;
+}
+
+template <class Real>
+constexpr Kernels<Real> kSet = {add_bias<Real>,   add_parts<Real>, mask<Real>, column_sums<Real>,
+                                square_sum<Real>, greatest,        adam<Real>};
 
 }  // namespace
 }  // namespace sharpen::learn

@@ -81,7 +81,8 @@ struct Pass<Real>::Memory {
   std::vector<Index> h_offset;              // of h_l in `activations`; by chunk row in `deltas`
   Buffer<Real> activations, deltas, parts;  // parts: also of Gram matrices
   Buffer<Real> stream_tiles, stored;
-  std::vector<double> squares;
+  std::vector<double> squares;   // |g|^2 of every block
+  std::vector<double> streamed;  // of every part or tile of a layer that streams
 
   Index depth() const { return static_cast<Index>(layers.size()); }
   const LayerPlan& layer(Index l) const { return layers[static_cast<std::size_t>(l)]; }
@@ -118,13 +119,19 @@ struct Pass<Real>::Memory {
   void check_step(const Network<Real>& network, BasicMat<const Real> X, BasicMat<const Real> dL_df,
                   const Threads& threads) const;
 
-  // |dW|^2 of a layer that streams, from h_l and delta_(l+1).
+  // |dW|^2 of a layer that streams, from h_l and delta_(l+1); and a bound on it that is quickly
+  // had. NaN, or beyond Real, if |dW|^2 may be.
   double streamed_norm2(const LayerPlan& layer, BasicMat<const Real> h, BasicMat<const Real> delta,
                         const Threads& threads) const;
+  double streamed_bound2(const LayerPlan& layer, BasicMat<const Real> h, BasicMat<const Real> delta,
+                         const Threads& threads);
   double stored_norm2(const Threads& threads);
-  void streamed_adam(const LayerPlan& layer, BasicMat<const Real> h, BasicMat<const Real> delta,
-                     const AdamCoefficients<Real>& adam, Real* parameters, AdamState<Real>& state,
-                     const Threads& threads) const;
+  // Updates the layer; returns |dW|^2.
+  double streamed_adam(const LayerPlan& layer, BasicMat<const Real> h, BasicMat<const Real> delta,
+                       const AdamCoefficients<Real>& adam, Real* parameters, AdamState<Real>& state,
+                       const Threads& threads);
+  void stored_adam(const AdamCoefficients<Real>& adam, Real* parameters, AdamState<Real>& state,
+                   const Threads& threads) const;
 };
 
 }  // namespace sharpen::learn

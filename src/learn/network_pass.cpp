@@ -88,6 +88,8 @@ void Pass<Real>::Memory::plan_layers() {
       const Index stream_rows = std::min(max_rows, kStreamRows);
       parts_count = std::max(parts_count, (plan.parts + 1) * stream_rows * stream_rows);
       stream_count = std::max(stream_count, plan.stream * plan.out);
+      streamed.resize(std::max({streamed.size(), static_cast<std::size_t>(plan.parts),
+                                static_cast<std::size_t>(ceil_div(plan.in, plan.stream))}));
     }
     for (Index i = 0; i < plan.in; i += kTileInputs)
       for (Index j = 0; j < plan.out; j += kTileCols)

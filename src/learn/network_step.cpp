@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include "learn/gemm.hpp"
@@ -66,19 +67,57 @@ double Pass<Real>::Memory::stored_norm2(const Threads& threads) {
   return norm2;
 }
 
+// |dW_ij| <= rows max|h| max|d|.
+template <class Real>
+double Pass<Real>::Memory::streamed_bound2(const LayerPlan& layer, BasicMat<const Real> in,
+                                           BasicMat<const Real> next, const Threads& threads) {
+  const auto greatest = [&](BasicMat<const Real> A) {
+    double most = 0.0;
+    for (Index i = 0; i < A.rows; ++i) {
+      const auto row = static_cast<double>(kernel.greatest(A.data + i * A.stride, A.cols));
+      if (!(row <= most)) most = row;
+      if (std::isnan(most)) break;
+    }
+    return most;
+  };
+  threads.for_each(layer.parts, [&](Index p, int) {
+    const Index first = p * layer.part, count = std::min(layer.part, layer.in - first);
+    streamed[static_cast<std::size_t>(p)] = greatest(middle_cols(in, first, count));
+  });
+  double most = 0.0;
+  for (Index p = 0; p < layer.parts && !std::isnan(most); ++p)
+    if (const double part = streamed[static_cast<std::size_t>(p)]; !(part <= most)) most = part;
+  const double entry = static_cast<double>(rows) * most * greatest(next);
+  return static_cast<double>(layer.in) * static_cast<double>(layer.out) * entry * entry;
+}
+
 // Tile by tile of the inputs: dW into memory that stays in the cache, then Adam on its parameters.
 template <class Real>
-void Pass<Real>::Memory::streamed_adam(const LayerPlan& layer, BasicMat<const Real> in,
-                                       BasicMat<const Real> next,
-                                       const AdamCoefficients<Real>& adam, Real* parameters,
-                                       AdamState<Real>& state, const Threads& threads) const {
-  threads.for_each((layer.in + layer.stream - 1) / layer.stream, [&](Index item, int slot) {
+double Pass<Real>::Memory::streamed_adam(const LayerPlan& layer, BasicMat<const Real> in,
+                                         BasicMat<const Real> next,
+                                         const AdamCoefficients<Real>& adam, Real* parameters,
+                                         AdamState<Real>& state, const Threads& threads) {
+  const Index tiles = (layer.in + layer.stream - 1) / layer.stream;
+  threads.for_each(tiles, [&](Index item, int slot) {
     const Index first = item * layer.stream, count = std::min(layer.stream, layer.in - first);
     const BasicMat<Real> dW = {stream_tiles.data() + slot * stream_tile, count, layer.out};
     multiply_tn<Real>(middle_cols(in, first, count), next, 0, dW);
     const Index at = layer.weights + first * layer.out;
-    kernel.adam(adam, count * layer.out, dW.data, parameters + at, state.mean.data() + at,
-                state.square.data() + at);
+    streamed[static_cast<std::size_t>(item)] =
+        kernel.adam(adam, count * layer.out, dW.data, parameters + at, state.mean.data() + at,
+                    state.square.data() + at);
+  });
+  return std::accumulate(streamed.begin(), streamed.begin() + tiles, 0.0);
+}
+
+template <class Real>
+void Pass<Real>::Memory::stored_adam(const AdamCoefficients<Real>& adam, Real* parameters,
+                                     AdamState<Real>& state, const Threads& threads) const {
+  threads.for_each(static_cast<Index>(blocks.size()), [&](Index b, int) {
+    const Block& block = blocks[static_cast<std::size_t>(b)];
+    if (block.weights && streams(layer(block.layer))) return;
+    kernel.adam(adam, block.count, stored.data() + block.stored, parameters + block.parameter,
+                state.mean.data() + block.parameter, state.square.data() + block.parameter);
   });
 }
 
@@ -96,33 +135,38 @@ StepReport Pass<Real>::step(Network<Real>& network, AdamState<Real>& state,
   Real* parameters = network.parameters.data();
   memory.backward(parameters, X, dL_df, nullptr, threads);
 
-  const auto in = [&](Index l) -> BasicMat<const Real> {
-    return l == 0 ? X : memory.h(l, 0, X.rows);
+  // The sum over the layers that stream of what(layer, h_l, delta_(l+1)).
+  const auto sum_streamed = [&](const auto& what) {
+    double sum = 0.0;
+    for (Index l = 0; l < memory.depth(); ++l)
+      if (memory.streams(memory.layer(l)))
+        sum += what(memory.layer(l), l == 0 ? X : memory.h(l, 0, X.rows),
+                    l + 1 == memory.depth() ? dL_df : memory.delta(l + 1, X.rows));
+    return sum;
   };
-  const auto next = [&](Index l) -> BasicMat<const Real> {
-    return l + 1 == memory.depth() ? dL_df : memory.delta(l + 1, X.rows);
-  };
+  using Matrix = BasicMat<const Real>;
+  // Beyond it the squares that Adam keeps would overflow.
+  constexpr auto most = static_cast<double>(std::numeric_limits<Real>::max());
   double norm2 = memory.stored_norm2(threads);
-  for (Index l = 0; l < memory.depth(); ++l)
-    if (memory.streams(memory.layer(l)))
-      norm2 += memory.streamed_norm2(memory.layer(l), in(l), next(l), threads);
-  const double norm = std::sqrt(norm2);
-  // Also where the squares that Adam keeps would overflow.
-  if (!(norm2 <= static_cast<double>(std::numeric_limits<Real>::max()))) return {norm, false};
+  // Without a clip the norm of what streams may come with the update, if it is sure to be finite.
+  const bool late = settings.clip == 0.0 &&
+                    norm2 + sum_streamed([&](const LayerPlan& layer, Matrix h, Matrix delta) {
+                      return memory.streamed_bound2(layer, h, delta, threads);
+                    }) <=
+                        most;
+  if (!late)
+    norm2 += sum_streamed([&](const LayerPlan& layer, Matrix h, Matrix delta) {
+      return memory.streamed_norm2(layer, h, delta, threads);
+    });
+  if (!(norm2 <= most)) return {std::sqrt(norm2), false};
 
   ++state.steps;
-  const AdamCoefficients<Real> adam = coefficients<Real>(settings, state.steps, norm);
-  for (Index l = 0; l < memory.depth(); ++l)
-    if (memory.streams(memory.layer(l)))
-      memory.streamed_adam(memory.layer(l), in(l), next(l), adam, parameters, state, threads);
-  threads.for_each(static_cast<Index>(memory.blocks.size()), [&](Index b, int) {
-    const Block& block = memory.blocks[static_cast<std::size_t>(b)];
-    if (block.weights && memory.streams(memory.layer(block.layer))) return;
-    memory.kernel.adam(adam, block.count, memory.stored.data() + block.stored,
-                       parameters + block.parameter, state.mean.data() + block.parameter,
-                       state.square.data() + block.parameter);
+  const AdamCoefficients<Real> adam = coefficients<Real>(settings, state.steps, std::sqrt(norm2));
+  const double streamed2 = sum_streamed([&](const LayerPlan& layer, Matrix h, Matrix delta) {
+    return memory.streamed_adam(layer, h, delta, adam, parameters, state, threads);
   });
-  return {norm, true};
+  memory.stored_adam(adam, parameters, state, threads);
+  return {std::sqrt(late ? norm2 + streamed2 : norm2), true};
 }
 
 template StepReport Pass<float>::step(Network<float>&, AdamState<float>&, const AdamSettings&,

@@ -115,18 +115,20 @@ TEST_P(Adam, FloatAgreesWithDouble) {
 }
 
 TEST_P(Adam, BitsDoNotDependOnThreads) {
-  const auto after = [](int threads) {
+  const auto after = [](int threads, const AdamSettings& settings) {
     Training<float> training(GetParam(), 2, threads);
     const Threads bound(threads);
     std::vector<double> norms;
     for (std::size_t b = 0; b < 2; ++b)
-      norms.push_back(training.step(b, clipped(), bound).gradient_norm);
+      norms.push_back(training.step(b, settings, bound).gradient_norm);
     return std::tuple(training.network.parameters, training.state.mean, training.state.square,
                       norms);
   };
-  const auto one = after(1);
-  EXPECT_EQ(after(2), one);
-  EXPECT_EQ(after(3), one);
+  for (const AdamSettings& settings : {plain(), clipped()}) {
+    const auto one = after(1, settings);
+    EXPECT_EQ(after(2, settings), one);
+    EXPECT_EQ(after(3, settings), one);
+  }
 }
 
 TEST_P(Adam, AGradientThatIsNotANumberChangesNothing) {
@@ -134,20 +136,39 @@ TEST_P(Adam, AGradientThatIsNotANumberChangesNothing) {
                            std::numeric_limits<float>::infinity(),
                            -std::numeric_limits<float>::infinity(), 3e38F};
   for (const float value : bad)
-    for (const bool in_X : {false, true}) {
+    for (const bool in_X : {false, true})
+      for (const AdamSettings& settings : {plain(), clipped()}) {
+        Training<float> training(GetParam(), 1, 1);
+        const Case& c = GetParam();
+        if (in_X)
+          training.X[0](c.rows - 1, c.shape.inputs - 1) = value;
+        else
+          training.dL_df[0](c.rows - 1, c.shape.outputs - 1) = value;
+        const std::vector<float> before = training.network.parameters;
+        const StepReport report = training.step(0, settings, Threads(1));
+        EXPECT_FALSE(report.finite) << value << in_X;
+        EXPECT_EQ(training.network.parameters, before);
+        EXPECT_EQ(training.state.mean, std::vector<float>(before.size()));
+        EXPECT_EQ(training.state.square, std::vector<float>(before.size()));
+        EXPECT_EQ(training.state.steps, 0);
+      }
+}
+
+TEST_P(Adam, StepsUntilTheSquareOfTheNormOverflows) {
+  for (const AdamSettings& settings : {plain(), clipped()})
+    for (const int power : {12, 17, 18, 19, 20}) {
       Training<float> training(GetParam(), 1, 1);
-      const Case& c = GetParam();
-      if (in_X)
-        training.X[0](c.rows - 1, c.shape.inputs - 1) = value;
-      else
-        training.dL_df[0](c.rows - 1, c.shape.outputs - 1) = value;
-      const std::vector<float> before = training.network.parameters;
-      const StepReport report = training.step(0, clipped(), Threads(1));
-      EXPECT_FALSE(report.finite) << value << in_X;
-      EXPECT_EQ(training.network.parameters, before);
-      EXPECT_EQ(training.state.mean, std::vector<float>(before.size()));
-      EXPECT_EQ(training.state.square, std::vector<float>(before.size()));
-      EXPECT_EQ(training.state.steps, 0);
+      Training<double> exact(GetParam(), 1, 1);
+      for (float& g : training.dL_df[0].data) g *= std::pow(10.0F, static_cast<float>(power));
+      for (double& g : exact.dL_df[0].data) g *= std::pow(10.0, power);
+      const double expected = exact.step(0, settings, Threads(1)).gradient_norm;
+      const StepReport report = training.step(0, settings, Threads(1));
+      ASSERT_EQ(report.finite, expected < std::sqrt(std::numeric_limits<float>::max())) << power;
+      if (report.finite) {
+        ASSERT_NEAR(report.gradient_norm, expected, 1e-4 * expected) << power;
+      }
+      for (const float p : training.network.parameters) ASSERT_TRUE(std::isfinite(p));
+      for (const float v : training.state.square) ASSERT_TRUE(std::isfinite(v));
     }
 }
 
