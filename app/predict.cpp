@@ -28,6 +28,8 @@ void check_usage(const Values& values) {
   if (values.has("capital") && values.has("returns"))
     throw InputError(fmt::format("{} needs prices to count shares by; give --prices FILE",
                                  values.given_as("capital")));
+  if (values.has("out") && values.has("trades") && values.text("out") == values.text("trades"))
+    throw InputError("--out and --trades name the same file; give each its own");
 }
 
 select::Optimizer optimizer_of(const std::string& text) {
@@ -162,6 +164,18 @@ void warn_of_strangers(const std::vector<NamedWeight>& previous, Prediction& pre
                     some_names(priceless, kMostNames)));
 }
 
+// A small account cannot hold a small weight.
+void warn_of_small_lots(Prediction& prediction) {
+  std::vector<std::string> names;
+  for (const Index i : prediction.held())
+    if (prediction.sizes->shares(prediction.ticker(i), prediction.weight(i)) == 0.0)
+      names.push_back(prediction.ticker(i));
+  if (!names.empty())
+    prediction.warnings.push_back(
+        fmt::format("the capital is too small for a lot of {}: no shares of it are held",
+                    some_names(names, kMostNames)));
+}
+
 void list_trades(Prediction& prediction) {
   const Values& values = prediction.values;
   std::vector<NamedWeight> previous;
@@ -173,6 +187,7 @@ void list_trades(Prediction& prediction) {
   prediction.trades =
       trade_list(previous, named(prediction), prediction.sizes ? &*prediction.sizes : nullptr);
   warn_of_strangers(previous, prediction);
+  if (prediction.sizes) warn_of_small_lots(prediction);
 }
 
 void warn(const Values& values, Prediction& prediction) {

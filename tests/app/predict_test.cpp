@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/backtest/run_files.hpp"
 #include "sharpen/learn/ensemble.hpp"
 #include "sharpen/market/panel.hpp"
@@ -151,6 +152,35 @@ TEST(Predict, HoldsWhatTheLibraryChoosesForWhatTheModelExpects) {
   EXPECT_EQ(answer["window"]["to"], kLastDate);
   EXPECT_EQ(answer["window"]["rows"], kLookback);
   EXPECT_EQ(answer["window"]["from"], returns.dates[static_cast<std::size_t>(end - kLookback)]);
+}
+
+// Two ways to the same decision: the walk of a backtest, and the day by itself.
+TEST(Predict, HoldsWhatABacktestOfTheModelHolds) {
+  const Desk desk;
+  learn::Model model = testing::made_model({.tickers = desk.prices().tickers,
+                                            .network = learn::NetworkKind::joint,
+                                            .lookback = kLookback,
+                                            .hidden = {5},
+                                            .members = 3});
+  model.first_date = "2010-01-04";
+  model.last_date = "2014-12-31";
+  model.settings.k = {.count = 2, .percent = 0.0};
+  learn::write_model(model, desk.path("m.sharpen"));
+  backtest::BacktestSettings settings;
+  settings.framework = backtest::Framework::dfl;
+  settings.training = model.settings;
+  settings.k = model.settings.k;
+  settings.lookback = {.count = kLookback, .all = false};
+  settings.sizing.kind = layer::Sizing::gross;
+  const backtest::BacktestResult walked = backtest::backtest(
+      market::simple_returns(desk.prices()), settings, Threads(1), nullptr, {}, &model);
+  for (Index period : {walked.run.periods() - 1, walked.run.periods() - 40}) {
+    std::map<std::string, double> held;
+    for (const backtest::Position& position : walked.run.weights_of(period))
+      held[walked.tickers[static_cast<std::size_t>(position.asset)]] = position.weight;
+    const std::string day = walked.run.dates[static_cast<std::size_t>(period - 1)];
+    EXPECT_EQ(weights(desk.predict({"--asof", day})), held);
+  }
 }
 
 TEST(Predict, TakesFromTheModelWhatIsNotGiven) {
@@ -365,6 +395,14 @@ TEST(Predict, WritesWeightsThatItReadsBackAsHeld) {
   EXPECT_EQ(text_of(trades), "asset,from,to,trade\n");
 }
 
+TEST(Predict, NeedsTwoNamesForTwoFiles) {
+  const Desk desk;
+  const std::string file = desk.path("both.csv");
+  desk.expect_refusal({"--out", file, "--trades", file},
+                      "--out and --trades name the same file; give each its own");
+  EXPECT_FALSE(std::filesystem::exists(file));
+}
+
 TEST(Predict, RefusesWeightsItCannotRead) {
   const Desk desk;
   const std::string held = desk.file("held.csv", "asset,weight\nA,x\n");
@@ -409,6 +447,14 @@ TEST(Predict, CountsSharesInWholeLots) {
     }
     EXPECT_THAT(answer["warnings"].dump(), HasSubstr("the file has no last price of GONE"));
   }
+}
+
+TEST(Predict, WarnsOfNamesTooDearForTheAccount) {
+  const Desk desk;
+  const json answer = desk.predict({"--capital", "1"});
+  for (const json& holding : answer["holdings"]) EXPECT_EQ(holding["shares"], 0);
+  EXPECT_EQ(answer["cash"], 1.0);
+  EXPECT_THAT(answer["warnings"].dump(), HasSubstr("the capital is too small for a lot of "));
 }
 
 TEST(Predict, WritesShareCountsInFull) {
