@@ -24,8 +24,16 @@ void check_panel(const Panel& panel, Cells cells) {
     SHARPEN_FUZZ_CHECK(std::isfinite(value) || (std::isnan(value) && cells == Cells::raw));
 }
 
+Panel written_and_read(const Panel& panel, PanelKind kind) {
+  try {
+    return parse_panel(panel_csv(panel), "again", kind, Cells::raw);
+  } catch (const InputError&) {
+    return {};  // and not the InputError that wrong bytes may give
+  }
+}
+
 void check_way_back(const Panel& panel, PanelKind kind) {
-  const Panel again = parse_panel(panel_csv(panel), "again", kind, Cells::raw);
+  const Panel again = written_and_read(panel, kind);
   SHARPEN_FUZZ_CHECK(again.dates == panel.dates && again.tickers == panel.tickers);
   for (std::size_t i = 0; i < panel.values.size(); ++i)
     SHARPEN_FUZZ_CHECK(again.values[i] == panel.values[i] ||

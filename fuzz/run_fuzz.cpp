@@ -1,0 +1,60 @@
+// The readers of what a backtest wrote: the first byte chooses a portfolio or a folder, whose two
+// files the first form feed separates. Any bytes give what keeps its promises, or an InputError.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "check.hpp"
+#include "sharpen/backtest/run_files.hpp"
+#include "sharpen/backtest/saved_run.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::backtest {
+namespace {
+
+void check_portfolio(std::string_view text) {
+  const std::vector<NamedWeight> portfolio = parse_portfolio(text, "weights.csv");
+  std::set<std::string> names;
+  for (const NamedWeight& held : portfolio) {
+    SHARPEN_FUZZ_CHECK(!held.asset.empty() && names.insert(held.asset).second);
+    SHARPEN_FUZZ_CHECK(std::isfinite(held.weight));
+  }
+}
+
+void check_run(std::string_view text) {
+  const auto cut = text.find('\f');
+  const std::string_view returns = text.substr(0, cut);
+  const std::string_view metrics = cut == std::string_view::npos
+                                       ? std::string_view("{\"periods_per_year\": 252}")
+                                       : text.substr(cut + 1);
+  const SavedRun run = parse_run(returns, "returns.csv", metrics, "metrics.json");
+  SHARPEN_FUZZ_CHECK(!run.dates.empty() && run.returns.size() == run.dates.size());
+  for (std::size_t t = 0; t < run.dates.size(); ++t) {
+    SHARPEN_FUZZ_CHECK(t == 0 || run.dates[t - 1] < run.dates[t]);
+    SHARPEN_FUZZ_CHECK(std::isfinite(run.returns[t]));
+  }
+  SHARPEN_FUZZ_CHECK(run.periods_per_year > 0.0 && std::isfinite(run.risk_free));
+  const CommonPeriods common = common_periods(run, run);  // throws if the statistics cover nothing
+  SHARPEN_FUZZ_CHECK(common.a == common.b && common.left_out_a == common.left_out_b);
+  SHARPEN_FUZZ_CHECK(common.dates.size() + static_cast<std::size_t>(common.left_out_a) ==
+                     run.dates.size());
+}
+
+}  // namespace
+}  // namespace sharpen::backtest
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return 0;
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  try {
+    if (data[0] % 2 == 0)
+      sharpen::backtest::check_portfolio(text);
+    else
+      sharpen::backtest::check_run(text);
+  } catch (const sharpen::InputError& error) {
+    SHARPEN_FUZZ_CHECK(std::strlen(error.what()) > 0);
+  }
+  return 0;
+}
