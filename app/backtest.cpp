@@ -135,6 +135,15 @@ void refuse_dropped_benchmark(const BacktestSettings& settings, const market::Cl
 
 // From the first decision on a signal is a question, which `interrupts` keeps until the end of the
 // command: one that comes too late to stop the work cannot cut the writing of its result short.
+// What a model that is given decides by itself, unless told otherwise.
+void follow_model(const Values& values, const learn::Model& model, BacktestSettings& settings) {
+  settings.training = model.settings;
+  if (values.origin("lookback") == Origin::preset)
+    settings.lookback = {.count = model.settings.lookback, .all = false};
+  if (values.origin("k") == Origin::preset) settings.k = model.settings.k;
+  if (!values.has("shrinkage")) settings.shrinkage = model.settings.shrinkage;
+}
+
 BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interrupts) {
   const Log log = stderr_log(values.text("log-level"));
   const Threads threads(static_cast<int>(values.integer("threads")));
@@ -149,13 +158,19 @@ BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interr
     // Predictions are numbers of any size and sign, with gaps: what a raw panel of prices may hold.
     signal =
         market::read_panel(values.text("signal"), market::PanelKind::prices, market::Cells::raw);
+  std::optional<learn::Model> model;
+  if (values.has("model")) {
+    model = learn::read_model(values.text("model"));
+    follow_model(values, *model, answer.settings);
+  }
 
   interrupts.emplace();
-  progress.stage("deciding");
   answer.result = backtest::backtest(
       answer.input.returns, answer.settings, threads, signal ? &*signal : nullptr,
-      {.progress = [&](Index done, Index total) { progress.update(done, total); },
-       .stop = [&] { return interrupts->seen(); }});
+      {.stage = [&](std::string_view text) { progress.stage(text); },
+       .progress = [&](Index done, Index total) { progress.update(done, total); },
+       .stop = [&] { return interrupts->seen(); }},
+      model ? &*model : nullptr);
   if (interrupts->seen()) throw backtest::Interrupted();
   answer.label = values.has("label")
                      ? values.text("label")

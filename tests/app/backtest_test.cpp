@@ -24,6 +24,7 @@ using testing::Finished;
 using testing::Folder;
 using ::testing::HasSubstr;
 using testing::run_program;
+using testing::start_program;
 using testing::text_of;
 
 Finished backtest_run(std::vector<std::string> flags) {
@@ -295,20 +296,6 @@ TEST_F(BacktestCommand, LeavesNothingBehindWhenItFails) {
   const Finished inside = backtest_run({"--returns", file_, "--out", file_ + "/run"});
   EXPECT_EQ(inside.exit_code, 2);
   EXPECT_THAT(inside.err, HasSubstr("is not a folder"));
-}
-
-pid_t start_program(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), SHARPEN_BINARY);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child != 0) return child;
-  const int null = open("/dev/null", O_WRONLY);
-  dup2(null, STDOUT_FILENO);
-  dup2(null, STDERR_FILENO);
-  execv(argv[0], argv.data());
-  _exit(127);
 }
 
 // Whether anything in the folder has a name of this beginning.

@@ -95,4 +95,19 @@ inline std::string data_folder() {
   return std::filesystem::is_directory(folder) ? folder.string() : "";
 }
 
+// Starts the program and does not wait; what it prints is lost.
+inline pid_t start_program(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), SHARPEN_BINARY);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child != 0) return child;
+  const int null = open("/dev/null", O_WRONLY);
+  dup2(null, STDOUT_FILENO);
+  dup2(null, STDERR_FILENO);
+  execv(argv[0], argv.data());
+  _exit(127);
+}
+
 }  // namespace sharpen::testing

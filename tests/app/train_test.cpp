@@ -1,0 +1,287 @@
+// `sharpen train` and `sharpen backtest --framework pfl|dfl`: models that are whole or not there,
+// trainings that go on where they were killed, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "sharpen/base/random.hpp"
+#include "support/program.hpp"
+
+namespace sharpen {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::Finished;
+using testing::Folder;
+using ::testing::HasSubstr;
+using testing::run_program;
+using testing::start_program;
+using testing::text_of;
+
+class TrainCommand : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new Folder;
+    prices_ = folder_->path("prices.csv");
+    const Finished run = run_program(
+        {"simulate", "--assets", "12", "--days", "260", "--seed", "4", "--out", prices_});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+  }
+  static void TearDownTestSuite() { delete folder_; }
+
+  // `flags` and `more`, which wins where both name an option.
+  static std::vector<std::string> with(std::vector<std::string> flags,
+                                       const std::vector<std::string>& more) {
+    for (std::size_t i = 1; i + 1 < flags.size();) {
+      const bool replaced =
+          flags[i].starts_with("-") && std::find(more.begin(), more.end(), flags[i]) != more.end();
+      const auto at = flags.begin() + static_cast<std::ptrdiff_t>(i);
+      if (replaced)
+        flags.erase(at, at + 2);
+      else
+        ++i;
+    }
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  }
+  // A training of tenths of a second.
+  static std::vector<std::string> train(const std::vector<std::string>& more) {
+    return with({"train", "--prices", prices_, "--lookback", "30", "--hidden", "16,8", "--batch",
+                 "16", "--epochs", "4", "--ensemble", "2", "-k", "3"},
+                more);
+  }
+  static std::vector<std::string> backtest(const std::vector<std::string>& more) {
+    return with({"backtest", "--json", "--prices", prices_, "--lookback", "30", "--hidden", "16,8",
+                 "--batch", "16", "--epochs", "3", "--ensemble", "2", "-k", "3"},
+                more);
+  }
+  static std::string path(const std::string& name) { return folder_->path(name); }
+
+  static Folder* folder_;
+  static std::string prices_;
+};
+
+Folder* TrainCommand::folder_ = nullptr;
+std::string TrainCommand::prices_;
+
+void expect_refused(const std::vector<std::string>& flags, const std::string& part) {
+  const Finished run = run_program(flags);
+  EXPECT_EQ(run.exit_code, 2) << run.err;
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr(part));
+}
+
+json answer_of(const std::vector<std::string>& flags) {
+  const Finished run = run_program(flags);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return json::parse(run.out, nullptr, false);
+}
+
+TEST_F(TrainCommand, WritesAModelAndSaysWhatItIs) {
+  const std::string model = path("said.sharpen");
+  const json answer = answer_of(train({"--out", model, "--json"}));
+  EXPECT_EQ(answer["command"], "train");
+  EXPECT_EQ(answer["schema_version"], 1);
+  EXPECT_EQ(answer["framework"], "dfl");
+  EXPECT_EQ(answer["n"], 12);
+  EXPECT_EQ(answer["k"], 3);
+  EXPECT_EQ(answer["members"].size(), 2u);
+  EXPECT_EQ(answer["samples"].get<int>() + answer["validation_samples"].get<int>(), 259 - 30);
+  EXPECT_TRUE(fs::exists(model));
+  EXPECT_FALSE(fs::exists(model + ".partial"));
+  const Finished text = run_program(train({"--out", model}));
+  EXPECT_EQ(text.exit_code, 0);
+  EXPECT_THAT(text.out, HasSubstr("validation"));
+}
+
+TEST_F(TrainCommand, WithAlphaZeroIsPredictionBitForBit) {
+  const std::string pfl = path("pfl.sharpen"), dfl = path("dfl0.sharpen"),
+                    one = path("one.sharpen");
+  EXPECT_EQ(run_program(train({"--framework", "pfl", "--out", pfl})).exit_code, 0);
+  EXPECT_EQ(run_program(train({"--alpha", "0", "--out", dfl, "--threads", "1"})).exit_code, 0);
+  EXPECT_EQ(text_of(pfl), text_of(dfl));
+  EXPECT_EQ(run_program(train({"--alpha", "0.5", "--out", one})).exit_code, 0);
+  EXPECT_NE(text_of(pfl), text_of(one));
+}
+
+TEST_F(TrainCommand, KilledAtAnyMomentGoesOnToTheSameBytes) {
+  const std::string whole = path("whole.sharpen"), killed = path("killed.sharpen");
+  const auto training = [&](const std::string& out, std::vector<std::string> more = {}) {
+    more = with({"--out", out, "--hidden", "64,32", "--epochs", "6"}, more);
+    return train(more);
+  };
+  EXPECT_EQ(run_program(training(whole)).exit_code, 0);
+  Random random(8);
+  int kills = 0;
+  for (int attempt = 0; attempt < 8; ++attempt) {
+    const pid_t child = start_program(training(killed, {"--resume"}));
+    ASSERT_GT(child, 0);
+    usleep(static_cast<useconds_t>(2000 + random.below(120000)));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    kills += WIFSIGNALED(status) ? 1 : 0;
+    // What is called a model is one.
+    if (fs::exists(killed)) {
+      EXPECT_EQ(text_of(killed), text_of(whole));
+      EXPECT_EQ(run_program({"inspect", killed}).exit_code, 0);
+      fs::remove(killed);
+    }
+  }
+  EXPECT_GT(kills, 0);
+  const Finished last = run_program(training(killed, {"--resume"}));
+  EXPECT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_EQ(text_of(killed), text_of(whole));
+  EXPECT_FALSE(fs::exists(killed + ".partial"));
+}
+
+TEST_F(TrainCommand, CtrlCKeepsTheEpochsThatAreDone) {
+  const std::string model = path("cut.sharpen");
+  const pid_t child =
+      start_program(train({"--out", model, "--epochs", "100000", "--patience", "100000"}));
+  ASSERT_GT(child, 0);
+  for (int wait = 0; wait < 60000 && !fs::exists(model + ".partial/member-1"); ++wait) usleep(1000);
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+  EXPECT_FALSE(fs::exists(model));
+  EXPECT_TRUE(fs::exists(model + ".partial/member-1"));
+  expect_refused(train({"--out", model}), "go on with --resume, or remove the folder");
+  expect_refused(train({"--out", model, "--resume"}), "another training");  // fewer epochs
+}
+
+TEST_F(TrainCommand, KeepsNothingOfATrainingThatDivergesAtOnce) {
+  const std::string model = path("diverged.sharpen");
+  const Finished run = run_program(train({"--out", model, "--learning-rate", "1e30"}));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("epoch 1, batch 2"));
+  EXPECT_THAT(run.err, HasSubstr("smaller --learning-rate"));
+  EXPECT_FALSE(fs::exists(model));
+  EXPECT_FALSE(fs::exists(model + ".partial"));
+}
+
+TEST_F(TrainCommand, KeepsTheLastGoodModelOfOneThatDivergesLater) {
+  const std::string model = path("late.sharpen");
+  const Finished run =
+      run_program(train({"--out", model, "--learning-rate", "1", "--alpha", "1", "--warm-start",
+                         "0", "--epochs", "400", "--validation", "0", "--ensemble", "1"}));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("holds the last good model"));
+  EXPECT_EQ(run_program({"inspect", model}).exit_code, 0);
+}
+
+TEST_F(TrainCommand, DryRunSaysWhatItWouldTakeAndWritesNothing) {
+  const json plan = answer_of(train({"--dry-run", "--json"}));
+  EXPECT_EQ(plan["samples"].get<int>() + plan["validation_samples"].get<int>(), 259 - 30);
+  EXPECT_EQ(plan["members"], 2);
+  EXPECT_EQ(plan["parameters"], (30 * 12 + 1) * 16 + 17 * 8 + 9 * 12);
+  EXPECT_GT(plan["minutes_at_most"].get<double>(), 0.0);
+  EXPECT_GT(plan["gigabytes"].get<double>(), 0.0);
+}
+
+TEST_F(TrainCommand, RefusesWhatDoesNotFit) {
+  const std::string out = path("refused.sharpen");
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    expect_refused(train(with({"--out", out}, more)), part);
+    EXPECT_FALSE(fs::exists(out));
+    EXPECT_FALSE(fs::exists(out + ".partial"));
+  };
+  refused({"--batch", "500"}, "fewer than one batch of 500");
+  refused({"-k", "13"}, "k = 13");
+  refused({"--alpha", "1.5"}, "alpha = 1.5 is outside [0, 1]");
+  refused({"--lookback", "400"}, "lookback = 400 needs 401 rows");
+  refused({"--lookback", "all"}, "lookback = all has no meaning for a network");
+  refused({"--hidden", "16,x"}, "hidden = x");
+  refused({"--framework", "rolling"}, "rolling trains nothing; use pfl or dfl");
+  refused({"--universe", "available"}, "use complete");
+  refused({"--sizing", "budget", "--net", "any"}, "net");
+  expect_refused(train({}), "give --out FILE");
+  expect_refused(train({"--out", path("no/such/folder/m")}), "cannot be made");
+  expect_refused(train({"--out", path("")}), "is a folder");
+}
+
+TEST_F(TrainCommand, PresetPaperSetsWhatIsNotGiven) {
+  const auto config = [&](const std::vector<std::string>& more) {
+    return run_program(with({"train", "--print-config", "--preset", "paper"}, more)).out;
+  };
+  const std::string paper = config({});
+  for (const char* line :
+       {"mixing = \"literal\"", "sizing = \"budget\"", "score = \"cholesky\"",
+        "reoptimization = \"masked\"", "ensemble = 1", "validation = 0", "alpha = 0.5",
+        "learning-rate = 0.001", "batch = 64", "warm-start = 0", "topk = \"bisection\""})
+    EXPECT_THAT(paper, HasSubstr(line));
+  EXPECT_THAT(config({"--ensemble", "3"}), HasSubstr("ensemble = 3"));
+  EXPECT_THAT(config({"--ensemble", "3"}), HasSubstr("mixing = \"literal\""));
+}
+
+TEST_F(TrainCommand, BacktestTrainsOnTheTrainingPartAndReportsRegret) {
+  for (const std::string framework : {"pfl", "dfl"}) {
+    const json answer = answer_of(backtest({"--framework", framework}));
+    EXPECT_EQ(answer["framework"], framework);
+    EXPECT_EQ(answer["n_periods"], 259 - 207);
+    EXPECT_EQ(answer["trainings"].size(), 1u);
+    EXPECT_EQ(answer["trainings"][0]["members"].size(), 2u);
+    // Foresight earns more, and regret is the difference.
+    EXPECT_GT(answer["oracle_return"].get<double>(), 0.0);
+    EXPECT_GT(answer["regret"].get<double>(), 0.0);
+    EXPECT_NEAR(answer["regret_relative"].get<double>(),
+                answer["regret"].get<double>() / answer["oracle_return"].get<double>(), 1e-12);
+  }
+  const json again = answer_of(backtest({"--framework", "dfl", "--retrain", "20"}));
+  EXPECT_EQ(again["trainings"].size(), 3u);
+}
+
+TEST_F(TrainCommand, BacktestOfAModelIsTheBacktestThatTrainsIt) {
+  const std::string model = path("model.sharpen"), cut = path("cut.csv");
+  const json own = answer_of(backtest({"--framework", "dfl"}));
+  const std::string last = own["trainings"][0]["to"];
+  EXPECT_EQ(run_program(train({"--out", model, "--to", last, "--epochs", "3"})).exit_code, 0);
+  const json given = answer_of(
+      {"backtest", "--prices", prices_, "--framework", "dfl", "--model", model, "--json"});
+  for (const char* key : {"sharpe", "final_wealth", "turnover", "regret", "n_periods"})
+    EXPECT_EQ(own[key], given[key]) << key;
+}
+
+TEST_F(TrainCommand, BacktestNeverTestsAModelOnWhatItHasSeen) {
+  const std::string model = path("seen.sharpen");
+  EXPECT_EQ(run_program(train({"--out", model})).exit_code, 0);
+  const std::vector<std::string> base = {"backtest", "--prices", prices_, "--framework",
+                                         "dfl",      "--model",  model};
+  expect_refused(base, "nothing is left to test it on");
+  EXPECT_EQ(run_program(train({"--out", model, "--to", "2015-09-30"})).exit_code, 0);
+  expect_refused(with(base, {"--split", "50%"}), "returns it was trained on");
+  expect_refused(with(base, {"--retrain", "10"}), "retrain has no meaning");
+  expect_refused(with(base, {"--lookback", "20"}), "lookback must be 30");
+  const auto replaced = [&](const std::string& framework) {
+    std::vector<std::string> flags = base;
+    flags[4] = framework;
+    return flags;
+  };
+  expect_refused(replaced("pfl"), "trained as dfl");
+  expect_refused(replaced("rolling"), "--model has no meaning here");
+}
+
+TEST_F(TrainCommand, BacktestRefusesSettingsThatOnlyNetworksListenTo) {
+  expect_refused({"backtest", "--prices", prices_, "--alpha", "0.5"},
+                 "--alpha has no meaning here; it goes with --framework pfl or dfl");
+  expect_refused(backtest({"--framework", "dfl", "--universe", "available"}),
+                 "cannot go with network = joint");
+  expect_refused(backtest({"--framework", "dfl", "--optimizer", "equal"}), "equal");
+  expect_refused(backtest({"--framework", "dfl", "--min-history", "5"}), "shorter than");
+}
+
+TEST_F(TrainCommand, SoftDecisionsAreDense) {
+  const json soft = answer_of(backtest({"--framework", "dfl", "--decision", "soft"}));
+  EXPECT_GT(soft["mean_cardinality"].get<double>(), 3.5);
+  const json exact = answer_of(backtest({"--framework", "dfl"}));
+  EXPECT_LE(exact["mean_cardinality"].get<double>(), 3.0);
+}
+
+}  // namespace
+}  // namespace sharpen
