@@ -160,6 +160,7 @@ void Bracket::set_dual(double theta, double nu, const Matrix& V) {
   nu_ = nu;
   V_ = V.cwiseMax(-nu).cwiseMin(nu);
   V_.diagonal().setConstant(-nu);
+  mirror_lower(V_);  // the triangle that was proved
 }
 
 }  // namespace sharpen::baseline

@@ -1,0 +1,336 @@
+// Upper bounds on sparse Sharpe ratios: never below what enumeration reaches, however close to
+// singular the covariance is.
+#include "sharpen/baseline/bounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/select/select.hpp"
+#include "support/linear_algebra.hpp"
+#include "support/problems.hpp"
+
+namespace sharpen::baseline {
+namespace {
+
+using Eigen::VectorXd;
+using testing::Problems;
+using testing::RowMatrix;
+using testing::view;
+using Real = long double;  // so that enumeration errs less than what it judges
+
+std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma) {
+  risk::RiskSettings settings;
+  settings.shrinkage = 0.0;
+  return risk::from_covariance(view(Sigma), settings);
+}
+
+// The covariance that the risk model really has, jitter included.
+RowMatrix covariance_of(const risk::Risk& risk, Index sample = 0) {
+  std::vector<Index> everything(static_cast<std::size_t>(risk.n()));
+  std::iota(everything.begin(), everything.end(), Index{0});
+  std::vector<double> scratch(static_cast<std::size_t>(risk.scratch_size()));
+  RowMatrix Sigma(risk.n(), risk.n());
+  risk.submatrix(sample, everything, view(Sigma), scratch);
+  return Sigma;
+}
+
+// mu_K^T Sigma_KK^-1 mu_K.
+Real value_of(const RowMatrix& Sigma, const VectorXd& mu, unsigned members) {
+  std::vector<Index> K;
+  for (Index i = 0; i < mu.size(); ++i)
+    if (members >> i & 1U) K.push_back(i);
+  const std::size_t k = K.size();
+  std::vector<Real> L(k * k), z(k);
+  Real sum = 0.0L;
+  for (std::size_t j = 0; j < k; ++j) {
+    Real rest = mu[K[j]];
+    for (std::size_t i = 0; i <= j; ++i) {
+      Real entry = Sigma(K[j], K[i]);
+      for (std::size_t l = 0; l < i; ++l) entry -= L[j * k + l] * L[i * k + l];
+      if (i < j) L[j * k + i] = entry / L[i * k + i];
+      if (i == j && !(entry > 0.0L)) return 0.0L;
+      if (i == j) L[j * k + j] = std::sqrt(entry);
+    }
+    for (std::size_t l = 0; l < j; ++l) rest -= L[j * k + l] * z[l];
+    z[j] = rest / L[j * k + j];
+    sum += z[j] * z[j];
+  }
+  return sum;
+}
+
+Real best_value(const RowMatrix& Sigma, const VectorXd& mu, Index k) {
+  Real best = 0.0L;
+  for (unsigned members = 1; members < 1U << mu.size(); ++members)
+    if (std::popcount(members) == k) best = std::max(best, value_of(Sigma, mu, members));
+  return best;
+}
+
+// Covariances of every kind that has broken such bounds before.
+class Covariances {
+ public:
+  explicit Covariances(unsigned seed) : problems_(seed) {}
+
+  static constexpr int kKinds = 7;
+
+  RowMatrix draw(int kind, Index n) {
+    const double small = std::pow(10.0, -1.0 - static_cast<double>(problems_.below(9)));
+    RowMatrix X = problems_.matrix(n + 4, n);
+    switch (kind) {
+      case 0: break;  // well behaved
+      case 1:         // one strong factor
+        for (Index j = 1; j < n; ++j) X.col(j) += 3.0 * X.col(0);
+        break;
+      case 2:  // two assets nearly the same
+        if (n > 1) X.col(n - 1) = X.col(0) + small * X.col(n - 1);
+        break;
+      case 3:  // variances far apart
+        for (Index j = 0; j < n; ++j)
+          X.col(j) *= std::pow(10.0, static_cast<double>(problems_.below(9)) - 4.0);
+        break;
+      case 4: {  // few factors and little else
+        const Index factors = 1 + problems_.below(n);
+        X = small * X + problems_.matrix(n + 4, factors) * problems_.matrix(factors, n);
+        break;
+      }
+      case 5:  // two assets exactly the same
+        X.col(n - 1) = X.col(0);
+        break;
+      default:  // fewer periods than assets, and a ridge
+        X.bottomRows(n).setZero();
+        break;
+    }
+    RowMatrix Sigma = X.transpose() * X / static_cast<double>(X.rows());
+    if (kind >= 6) Sigma.diagonal().array() += small * Sigma.trace();
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j < i; ++j) Sigma(j, i) = Sigma(i, j);
+    return Sigma;
+  }
+
+  VectorXd signal(int kind, Index n) {
+    VectorXd mu = problems_.vector(n);
+    if (kind == 0) mu = -mu.cwiseAbs();
+    if (kind == 1) mu = VectorXd::Ones(n) + 1e-3 * mu;
+    if (kind == 2) mu[n - 1] = mu[0];
+    return std::pow(10.0, static_cast<double>(problems_.below(9)) - 4.0) * mu;
+  }
+
+  Index below(Index n) { return problems_.below(n); }
+
+ private:
+  Problems problems_;
+};
+
+class NeitherBound : public ::testing::TestWithParam<int> {};
+
+TEST_P(NeitherBound, IsBelowWhatEnumerationReaches) {
+  Covariances covariances(100 + static_cast<unsigned>(GetParam()));
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int kProblems = 60;
+#else
+  constexpr int kProblems = 500;
+#endif
+  int finite = 0;
+  for (int trial = 0; trial < kProblems; ++trial) {
+    const Index n = 1 + covariances.below(trial % 25 == 0 ? 12 : 8);
+    const Index k = 1 + covariances.below(n);
+    const RowMatrix given = covariances.draw(GetParam(), n);
+    const VectorXd mu = covariances.signal(trial % 4, n);
+    std::unique_ptr<risk::Risk> risk;
+    try {
+      risk = risk_of(given);
+    } catch (const InputError&) {
+      continue;  // rounding has made it indefinite beyond repair
+    }
+    if (risk->status(0) != Status::ok) continue;
+    const Real best = best_value(covariance_of(*risk), mu, k);
+    for (const Bound kind : {Bound::sdp, Bound::perspective, Bound::best}) {
+      const SharpeBound bound =
+          sharpe_upper_bound(*risk, 0, view(mu), {.k = k, .bound = kind, .sdr = {}});
+      ASSERT_GE(static_cast<Real>(bound.sharpe) * bound.sharpe, best)
+          << name(kind) << ", n = " << n << ", k = " << k << ", trial " << trial;
+      if (kind == Bound::best) finite += std::isfinite(bound.sharpe) ? 1 : 0;
+    }
+  }
+  // Almost all of these are bounded, so the comparison means something.
+  EXPECT_GT(finite, kProblems * 9 / 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, NeitherBound, ::testing::Range(0, Covariances::kKinds));
+
+TEST(Bounds, StayValidWhereTheRelaxationStopsEarly) {
+  Covariances covariances(77);
+  for (int trial = 0; trial < 60; ++trial) {
+    const Index n = 5 + covariances.below(4), k = 2 + covariances.below(2);
+    const RowMatrix Sigma = covariances.draw(trial % 2, n);
+    const VectorXd mu = covariances.signal(3, n);
+    const auto risk = risk_of(Sigma);
+    const Real best = best_value(Sigma, mu, k);
+    for (const Index most : {1, 2, 4, 8}) {
+      const SharpeBound bound = sharpe_upper_bound(
+          *risk, 0, view(mu), {.k = k, .bound = Bound::sdp, .sdr = {.max_iterations = most}});
+      ASSERT_GE(static_cast<Real>(bound.sharpe) * bound.sharpe, best);
+    }
+  }
+}
+
+TEST(Bounds, TheBestIsTheSmaller) {
+  int from_sdp = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Problems problems(seed);
+    const Index n = 12;
+    const RowMatrix returns = problems.returns(40, n);
+    const auto risk = risk_of(testing::naive_covariance(returns, 0.1));
+    const VectorXd mu = problems.vector(n);
+    const Index k = 1 + static_cast<Index>(seed % 5);
+    const auto bound = [&](Bound kind) {
+      return sharpe_upper_bound(*risk, 0, view(mu), {.k = k, .bound = kind, .sdr = {}});
+    };
+    const SharpeBound sdp = bound(Bound::sdp), perspective = bound(Bound::perspective),
+                      best = bound(Bound::best);
+    EXPECT_EQ(sdp.from, Bound::sdp);
+    EXPECT_EQ(perspective.from, Bound::perspective);
+    EXPECT_EQ(best.sharpe, std::min(sdp.sharpe, perspective.sharpe));
+    EXPECT_EQ(best.from, sdp.sharpe <= perspective.sharpe ? Bound::sdp : Bound::perspective);
+    from_sdp += best.from == Bound::sdp ? 1 : 0;
+  }
+  EXPECT_GT(from_sdp, 0);
+}
+
+// The bound is the minimum over x of a convex function: no other x, drawn at random around the
+// best portfolios, does better than the one that was found.
+TEST(Bounds, ThePerspectiveBoundIsTheBestOfItsKind) {
+  Problems problems(4);
+  const Index n = 10, k = 3;
+  const RowMatrix Sigma = testing::naive_covariance(problems.returns(60, n), 0.2);
+  const VectorXd mu = problems.vector(n);
+  const auto risk = risk_of(Sigma);
+  const SharpeBound found =
+      sharpe_upper_bound(*risk, 0, view(mu), {.k = k, .bound = Bound::perspective, .sdr = {}});
+  EXPECT_EQ(found.status, Status::ok);
+  EXPECT_LE(found.gap, 1e-4);
+  // d = c I is one choice of the solver's: c below the smallest eigenvalue, by bisection.
+  double low = 0.0, high = Sigma.diagonal().minCoeff();
+  for (int i = 0; i < 50; ++i) {
+    const double middle = 0.5 * (low + high);
+    const RowMatrix rest = Sigma - middle * RowMatrix::Identity(n, n);
+    const Eigen::MatrixXd L = testing::lower_factor(rest);
+    const bool positive = L.allFinite() && (L * L.transpose() - rest).norm() < 1e-10 * rest.norm();
+    (positive ? low : high) = middle;
+  }
+  const auto value_at = [&](const VectorXd& x) {
+    const VectorXd Gx = Sigma * x - low * x;
+    VectorXd r = (mu - Gx).cwiseAbs2() / low;
+    std::sort(r.begin(), r.end(), std::greater<>());
+    return x.dot(Gx) + r.head(k).sum();
+  };
+  const VectorXd full = testing::solve_spd(Sigma, mu);
+  for (int trial = 0; trial < 3000; ++trial) {
+    const VectorXd x = full.cwiseProduct(VectorXd::Ones(n) * 0.5 + 0.5 * problems.vector(n));
+    EXPECT_GE(value_at(x), found.sharpe * found.sharpe * (1.0 - 2e-4));
+  }
+}
+
+TEST(Bounds, OneNameAndAllNamesAreExact) {
+  Problems problems(9);
+  const Index n = 14;
+  const RowMatrix Sigma = testing::naive_covariance(problems.returns(50, n), 0.1);
+  const VectorXd mu = problems.vector(n);
+  const auto risk = risk_of(Sigma);
+  const double single = mu.cwiseAbs().cwiseQuotient(Sigma.diagonal().cwiseSqrt()).maxCoeff();
+  const double full = std::sqrt(mu.dot(testing::solve_spd(Sigma, mu)));
+  const auto sdp = [&](Index k) {
+    return sharpe_upper_bound(*risk, 0, view(mu), {.k = k, .bound = Bound::sdp, .sdr = {}}).sharpe;
+  };
+  EXPECT_NEAR(sdp(1), single, 1e-12 * single);
+  EXPECT_NEAR(sdp(n), full, 1e-9 * full);
+}
+
+// A window in both forms is one covariance, and bounds every search from above.
+TEST(Bounds, HoldForWindowsInBothForms) {
+  Problems problems(12);
+  const Index n = 130, T = 30, k = 9;
+  const RowMatrix returns = problems.returns(T, n);
+  const VectorXd mu = problems.vector(n);
+  double bounds[2] = {};
+  for (const risk::Form form : {risk::Form::dense, risk::Form::low_rank}) {
+    risk::RiskSettings settings;
+    settings.form = form;
+    const std::vector<Index> ends{T};
+    const auto risk = risk::from_windows(view(returns), T, ends, settings, Threads(1));
+    select::SelectSettings select;
+    select.k = k;
+    select.net = layer::Net::any;
+    select::Selector selector(select, *risk);
+    select::Portfolio portfolio;
+    selector.run(*risk, 0, view(mu), portfolio);
+    const SharpeBound bound = sharpe_upper_bound(
+        *risk, 0, view(mu), {.k = k, .bound = Bound::perspective, .shrinkage = 0.1, .sdr = {}});
+    EXPECT_EQ(bound.status, Status::ok);
+    EXPECT_GE(bound.sharpe, portfolio.sharpe);
+    EXPECT_LE(bound.sharpe, 2.0 * portfolio.sharpe);
+    bounds[form == risk::Form::dense ? 0 : 1] = bound.sharpe;
+  }
+  EXPECT_NEAR(bounds[0], bounds[1], 1e-4 * bounds[0]);
+}
+
+TEST(Bounds, LargeMarketsNeedNoDenseMatrix) {
+  Problems problems(13);
+  const Index n = 2100, T = 12, k = 20;
+  const RowMatrix returns = problems.returns(T, n);
+  const VectorXd mu = problems.vector(n);
+  risk::RiskSettings settings;
+  settings.form = risk::Form::low_rank;
+  settings.parts = {.lower = false, .root = false};
+  const std::vector<Index> ends{T};
+  const auto risk = risk::from_windows(view(returns), T, ends, settings, Threads(1));
+  select::SelectSettings select;
+  select.k = k;
+  select.optimizer = select::Optimizer::greedy;
+  select::Selector selector(select, *risk);
+  select::Portfolio portfolio;
+  selector.run(*risk, 0, view(mu), portfolio);
+  const SharpeBound bound =
+      sharpe_upper_bound(*risk, 0, view(mu), {.k = k, .shrinkage = 0.1, .sdr = {}});
+  EXPECT_EQ(bound.from, Bound::perspective);
+  EXPECT_EQ(bound.status, Status::ok);
+  EXPECT_GE(bound.sharpe, portfolio.sharpe);
+  EXPECT_LE(bound.sharpe, 1.5 * portfolio.sharpe);
+}
+
+TEST(Bounds, StatusesAndWrongSettings) {
+  Problems problems(15);
+  const auto risk = risk_of(testing::naive_covariance(problems.returns(20, 4), 0.1));
+  VectorXd mu = VectorXd::Zero(4);
+  for (const Bound kind : {Bound::sdp, Bound::perspective, Bound::best}) {
+    const SharpeBound silent =
+        sharpe_upper_bound(*risk, 0, view(mu), {.k = 2, .bound = kind, .sdr = {}});
+    EXPECT_EQ(silent.status, Status::no_signal);
+    EXPECT_EQ(silent.sharpe, 0.0);
+  }
+  mu[1] = std::nan("");
+  const SharpeBound invalid = sharpe_upper_bound(*risk, 0, view(mu), {.k = 2, .sdr = {}});
+  EXPECT_EQ(invalid.status, Status::invalid_input);
+  EXPECT_TRUE(std::isnan(invalid.sharpe));
+
+  mu = VectorXd::Ones(4);
+  EXPECT_THROW(sharpe_upper_bound(*risk, 0, view(mu), {.k = 0, .sdr = {}}), InputError);
+  EXPECT_THROW(sharpe_upper_bound(*risk, 0, view(mu), {.k = 5, .sdr = {}}), InputError);
+  EXPECT_THROW(sharpe_upper_bound(*risk, 1, view(mu), {.k = 2, .sdr = {}}), InputError);
+  EXPECT_THROW(sharpe_upper_bound(*risk, -1, view(mu), {.k = 2, .sdr = {}}), InputError);
+  EXPECT_THROW(sharpe_upper_bound(*risk, 0, view(mu), {.k = 2, .shrinkage = 1.5, .sdr = {}}),
+               InputError);
+  const VectorXd longer = VectorXd::Ones(5);
+  EXPECT_THROW(sharpe_upper_bound(*risk, 0, view(longer), {.k = 2, .sdr = {}}), InputError);
+  EXPECT_EQ(name(Bound::sdp), "sdp");
+  EXPECT_EQ(name(Bound::perspective), "perspective");
+  EXPECT_EQ(name(Bound::best), "best");
+}
+
+}  // namespace
+}  // namespace sharpen::baseline
