@@ -17,10 +17,12 @@ LayerPlan plan_layer(Index in, Index out) {
   LayerPlan plan;
   plan.in = in;
   plan.out = out;
-  plan.parts = in > kSplitInputs ? std::min(ceil_div(in, kPartInputs), kMostParts) : 1;
+  // A multiple of four divides evenly among the usual numbers of threads.
+  if (in > kSplitInputs) plan.parts = std::min(4 * ceil_div(in, 4 * kPartInputs), kMostParts);
   plan.part = ceil_div(in, plan.parts);
   plan.parts = ceil_div(in, plan.part);
-  if (in * out >= kStreamWeights) plan.stream = std::clamp<Index>(kStreamTile / out, 16, in);
+  if (in * out >= kStreamWeights)
+    plan.stream = std::min(std::max<Index>(kStreamTile / out, 16), in);
   return plan;
 }
 

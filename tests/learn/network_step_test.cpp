@@ -133,7 +133,6 @@ TEST_P(Adam, BitsDoNotDependOnThreads) {
 
 TEST_P(Adam, AGradientThatIsNotANumberChangesNothing) {
   constexpr float bad[] = {std::numeric_limits<float>::quiet_NaN(),
-                           std::numeric_limits<float>::infinity(),
                            -std::numeric_limits<float>::infinity(), 3e38F};
   for (const float value : bad)
     for (const bool in_X : {false, true})
@@ -156,7 +155,7 @@ TEST_P(Adam, AGradientThatIsNotANumberChangesNothing) {
 
 TEST_P(Adam, StepsUntilTheSquareOfTheNormOverflows) {
   for (const AdamSettings& settings : {plain(), clipped()})
-    for (const int power : {12, 17, 18, 19, 20}) {
+    for (const int power : {17, 18, 19, 20}) {
       Training<float> training(GetParam(), 1, 1);
       Training<double> exact(GetParam(), 1, 1);
       for (float& g : training.dL_df[0].data) g *= std::pow(10.0F, static_cast<float>(power));
@@ -184,12 +183,13 @@ TEST_P(Adam, AllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Shapes, Adam,
                          ::testing::Values(Case{"Small", {6, {9, 5}, 3}, 8},
                                            Case{"NoHiddenLayer", {7, {}, 3}, 5},
-                                           Case{"SeveralChunks", {5, {6, 4}, 1}, 9000},
-                                           Case{"SeveralBlocks", {200, {130}, 2}, 5},
+                                           Case{"SeveralChunks", {5, {6, 4}, 1}, 4200},
+                                           Case{"SeveralBlocks", {140, {130}, 2}, 5},
                                            Case{"Streamed", {8200, {33, 5}, 2}, 3},
                                            Case{"StreamedWithoutHiddenLayer", {515, {}, 513}, 2},
                                            Case{"StreamedInTheMiddle", {3, {525, 512}, 2}, 2},
-                                           Case{"TooManyRowsToStream", {4100, {65}, 1}, 260}),
+                                           Case{"StreamedFromFewInputs", {3, {}, 90000}, 2},
+                                           Case{"TooManyRowsToStream", {1030, {260}, 1}, 260}),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(AdamState, RefusesAStateOfAnotherNetwork) {

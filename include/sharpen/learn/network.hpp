@@ -76,7 +76,8 @@ class Pass {
   Pass(Pass&&) noexcept;
   Pass& operator=(Pass&&) noexcept;
 
-  // out (rows, outputs) = f(X), X (rows, inputs) with any stride. Keeps what a step needs.
+  // out (rows, outputs) = f(X), X (rows, inputs) with any stride. Keeps what a step needs. A row of
+  // out depends on its own row of X; its last bits also on the number of rows, as BLAS has it.
   void forward(const Network<Real>& network, BasicMat<const Real> X, BasicMat<Real> out,
                const Threads& threads);
   // One step of Adam from dL/df (rows, outputs) at the X that forward saw last. The gradient of
