@@ -1,0 +1,190 @@
+// From the relaxation's eigenvector to a portfolio of k names.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/baseline/sdr.hpp"
+#include "sharpen/market/moments.hpp"
+#include "support/problems.hpp"
+#include "support/program.hpp"
+
+namespace sharpen::baseline {
+namespace {
+
+using Eigen::VectorXd;
+using testing::Problems;
+using testing::RowMatrix;
+using testing::view;
+
+std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma) {
+  risk::RiskSettings settings;
+  settings.shrinkage = 0.0;
+  return risk::from_covariance(view(Sigma), settings);
+}
+
+struct Problem {
+  RowMatrix Sigma;
+  VectorXd mu;
+};
+
+Problem random_problem(unsigned seed, Index n) {
+  Problems problems(seed);
+  return {testing::naive_covariance(problems.returns(3 * n, n), 0.1), problems.vector(n)};
+}
+
+SdrPortfolio run(const Problem& problem, const SdrSelectSettings& settings) {
+  const auto risk = risk_of(problem.Sigma);
+  SdrSelector selector(settings, *risk);
+  SdrPortfolio out;
+  selector.run(*risk, 0, view(problem.mu), out);
+  return out;
+}
+
+Index passing(const std::vector<double>& v) {
+  double largest = 0.0;
+  for (const double x : v) largest = std::max(largest, std::abs(x));
+  return std::count_if(v.begin(), v.end(), [&](double x) { return std::abs(x) > 1e-3 * largest; });
+}
+
+TEST(SdrRecovery, FindsTheKnownPortfoliosOfPort1) {
+  const std::string file = testing::data_folder() + "/port1.txt";
+  if (testing::data_folder().empty() || !std::filesystem::exists(file))
+    GTEST_SKIP() << "there is no port1 in the test data";
+  const market::Moments m = market::read_orlib(file);
+  const Problem problem{Eigen::Map<const RowMatrix>(m.covariance.data(), m.n(), m.n()),
+                        Eigen::Map<const VectorXd>(m.mean.data(), m.n())};
+  const SdrPortfolio three = run(problem, {.k = 3, .sizing = {}, .sdr = {}});
+  EXPECT_EQ(three.portfolio.outcome.status, Status::ok);
+  EXPECT_EQ(three.portfolio.support, (std::vector<Index>{4, 5, 28}));
+  EXPECT_NEAR(three.portfolio.sharpe, 0.227999826, 1e-9);
+  EXPECT_NEAR(std::sqrt(three.relaxation.dual), 0.2511778, 1e-6);
+  EXPECT_EQ(three.solves, 1);
+  EXPECT_EQ(three.kappa, 3.0);
+  const SdrPortfolio five = run(problem, {.k = 5, .sizing = {}, .sdr = {}});
+  EXPECT_EQ(five.portfolio.support, (std::vector<Index>{2, 4, 15, 17, 28}));
+  EXPECT_NEAR(five.portfolio.sharpe, 0.253749754, 1e-9);
+}
+
+TEST(SdrRecovery, TopKTakesTheLargestEntries) {
+  for (const Index k : {1, 2, 5, 12, 20}) {
+    const Problem problem = random_problem(3, 20);
+    const SdrPortfolio out =
+        run(problem, {.k = k, .net = layer::Net::any, .sizing = {}, .sdr = {}});
+    ASSERT_EQ(static_cast<Index>(out.portfolio.support.size()), k);
+    const std::vector<double>& v = out.relaxation.direction;
+    double least = 1e300, most = 0.0;  // inside and outside the support
+    const std::set<Index> held(out.portfolio.support.begin(), out.portfolio.support.end());
+    for (Index i = 0; i < 20; ++i) {
+      const double size = std::abs(v[static_cast<std::size_t>(i)]);
+      if (held.count(i) != 0) {
+        least = std::min(least, size);
+      } else {
+        most = std::max(most, size);
+      }
+    }
+    EXPECT_GE(least, most - 1e-9);
+    EXPECT_LE(out.portfolio.value, out.relaxation.dual);
+  }
+}
+
+TEST(SdrRecovery, MatchHasKNamesOrSaysThatItCut) {
+  int matches = 0, exact = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const Problem problem = random_problem(seed, 16);
+    for (const Index k : {1, 3, 7, 16}) {
+      const SdrPortfolio out = run(
+          problem,
+          {.k = k, .recovery = Recovery::match, .net = layer::Net::any, .sizing = {}, .sdr = {}});
+      EXPECT_EQ(static_cast<Index>(out.portfolio.support.size()), k);
+      EXPECT_GE(out.solves, 1);
+      EXPECT_LE(out.solves, 8);
+      EXPECT_GE(out.kappa, 1.0);
+      EXPECT_LE(out.kappa, 16.0);
+      EXPECT_EQ(out.relaxation.kappa, static_cast<double>(k));
+      EXPECT_EQ(out.cut, out.matched > k);
+      if (out.matched != k) {
+        EXPECT_TRUE(out.cut || out.solves == 8 || out.kappa > 15.9);
+      } else {
+        ++exact;
+        // The relaxation at that kappa really has this support.
+        Sdr sdr({}, 16);
+        Relaxation again;
+        sdr.solve(view(problem.Sigma), view(problem.mu), out.kappa, again);
+        EXPECT_EQ(passing(again.direction), k);
+      }
+      matches += out.kappa != static_cast<double>(k) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(matches, 0);
+  EXPECT_GT(exact, 36);
+}
+
+TEST(SdrRecovery, ScalingLeavesTheSupportAlone) {
+  for (const Index n : {15, 60}) {
+    const Problem problem = random_problem(17, n);
+    for (const Recovery recovery : {Recovery::top_k, Recovery::match}) {
+      if (n == 60 && recovery == Recovery::match) continue;
+      const SdrSelectSettings settings{.k = 4, .recovery = recovery, .sizing = {}, .sdr = {}};
+      const SdrPortfolio plain = run(problem, settings);
+      for (const auto& [a, b] : {std::pair{1e-4, 1.0}, {1.0, 3e-6}, {5e3, 7e4}})
+        EXPECT_EQ(run({b * problem.Sigma, a * problem.mu}, settings).portfolio.support,
+                  plain.portfolio.support);
+    }
+  }
+}
+
+TEST(SdrRecovery, NegativeSignalsHoldANeutralPortfolioOrCash) {
+  Problem problem = random_problem(23, 12);
+  problem.mu = -problem.mu.cwiseAbs();
+  const SdrPortfolio four = run(problem, {.k = 4, .sizing = {}, .sdr = {}});
+  EXPECT_EQ(four.portfolio.outcome.status, Status::neutral_face);
+  double net = 0.0;
+  for (const double w : four.portfolio.weights) net += w;
+  EXPECT_NEAR(net, 0.0, 1e-12);
+  EXPECT_LE(four.portfolio.value, four.relaxation.dual);
+  const SdrPortfolio one = run(problem, {.k = 1, .sizing = {}, .sdr = {}});
+  EXPECT_EQ(one.portfolio.outcome.status, Status::no_signal);
+  EXPECT_TRUE(one.portfolio.support.empty());
+}
+
+TEST(SdrRecovery, SilenceIsCashAndNanIsInvalid) {
+  Problem problem = random_problem(29, 6);
+  problem.mu.setZero();
+  const SdrPortfolio silent = run(problem, {.k = 2, .sizing = {}, .sdr = {}});
+  EXPECT_EQ(silent.portfolio.outcome.status, Status::no_signal);
+  EXPECT_EQ(silent.relaxation.status, Status::no_signal);
+  problem.mu[3] = std::nan("");
+  const SdrPortfolio invalid = run(problem, {.k = 2, .sizing = {}, .sdr = {}});
+  EXPECT_EQ(invalid.portfolio.outcome.status, Status::invalid_input);
+  EXPECT_TRUE(std::isnan(invalid.portfolio.weights[0]));
+  EXPECT_EQ(invalid.relaxation.status, Status::invalid_input);
+}
+
+TEST(SdrRecovery, AnUnfinishedRelaxationIsNeverSilentlyUsed) {
+  const Problem problem = random_problem(37, 20);
+  const SdrPortfolio out =
+      run(problem, {.k = 4, .net = layer::Net::any, .sizing = {}, .sdr = {.max_iterations = 2}});
+  EXPECT_EQ(out.relaxation.status, Status::not_converged);
+  EXPECT_EQ(out.portfolio.outcome.status, Status::not_converged);
+  EXPECT_GT(out.relaxation.gap, 1e-6);
+  EXPECT_TRUE(std::isfinite(out.portfolio.sharpe));
+}
+
+TEST(SdrRecovery, RefusesWrongSettings) {
+  const auto risk = risk_of(random_problem(1, 5).Sigma);
+  for (const Index k : {0, 6})
+    EXPECT_THROW(SdrSelector({.k = k, .sizing = {}, .sdr = {}}, *risk), InputError);
+  EXPECT_THROW(SdrSelector({.k = 2, .sizing = {}, .sdr = {.gap = 2.0}}, *risk), InputError);
+  SdrSelector selector({.k = 2, .sizing = {}, .sdr = {}}, *risk);
+  SdrPortfolio out;
+  const VectorXd mu = VectorXd::Ones(5), longer = VectorXd::Ones(6);
+  EXPECT_THROW(selector.run(*risk, 1, view(mu), out), InputError);
+  EXPECT_THROW(selector.run(*risk, 0, view(longer), out), InputError);
+}
+
+}  // namespace
+}  // namespace sharpen::baseline
