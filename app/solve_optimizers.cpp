@@ -6,6 +6,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/baseline/mssrm.hpp"
+#include "sharpen/baseline/net_bound.hpp"
 #include "solve.hpp"
 
 namespace sharpen::app {
@@ -146,11 +147,12 @@ baseline::Bound bound_of(const std::string& text) {
 }
 
 void certify(const Values& values, Solution& solution) {
-  solution.bound = baseline::sharpe_upper_bound(*solution.input.risk, 0, solution.input.mu,
-                                                {.k = solution.settings.k,
-                                                 .bound = bound_of(values.text("bound")),
-                                                 .shrinkage = solution.input.shrinkage,
-                                                 .sdr = sdr_settings(values)});
+  solution.bound =
+      baseline::net_upper_bound(*solution.input.risk, 0, solution.input.mu, solution.settings.net,
+                                {.k = solution.settings.k,
+                                 .bound = bound_of(values.text("bound")),
+                                 .shrinkage = solution.input.shrinkage,
+                                 .sdr = sdr_settings(values)});
 }
 
 }  // namespace
