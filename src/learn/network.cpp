@@ -21,11 +21,11 @@ std::vector<Real> zeros(Index count) {
   std::vector<Real> out;
   out.reserve(static_cast<std::size_t>(count));  // memory nobody has touched yet
 #if defined(__linux__)
-  constexpr std::uintptr_t small_page = 4096, much = 4 << 20;
-  const auto first = reinterpret_cast<std::uintptr_t>(out.data());
-  const std::uintptr_t start = (first + small_page - 1) / small_page * small_page;
-  const std::uintptr_t bytes = static_cast<std::uintptr_t>(count) * sizeof(Real);
-  if (bytes >= much) madvise(reinterpret_cast<void*>(start), first + bytes - start, MADV_HUGEPAGE);
+  constexpr std::size_t page = 4096, much = 4 << 20;
+  char* first = reinterpret_cast<char*>(out.data());
+  const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(Real);
+  const std::size_t skip = page - reinterpret_cast<std::uintptr_t>(first) % page;
+  if (bytes >= much) madvise(first + skip, bytes - skip, MADV_HUGEPAGE);
 #endif
   out.resize(static_cast<std::size_t>(count));
   return out;

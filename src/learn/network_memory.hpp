@@ -62,8 +62,8 @@ struct Block {
 };
 
 template <class Real>
-struct Pass<Real>::Memory {
-  Memory(const Shape& shape, Index max_rows, int max_threads, std::size_t keep_bytes);
+struct PassMemory {
+  PassMemory(const Shape& shape, Index max_rows, int max_threads, std::size_t keep_bytes);
   void plan_layers();
 
   Shape shape;
@@ -132,6 +132,11 @@ struct Pass<Real>::Memory {
                        const Threads& threads);
   void stored_adam(const AdamCoefficients<Real>& adam, Real* parameters, AdamState<Real>& state,
                    const Threads& threads) const;
+};
+
+template <class Real>
+struct Pass<Real>::Memory : PassMemory<Real> {
+  using PassMemory<Real>::PassMemory;
 };
 
 }  // namespace sharpen::learn

@@ -44,8 +44,8 @@ void for_each_tile(Index rows, Index cols, const Threads& threads, const Tile& t
 }  // namespace
 
 template <class Real>
-Pass<Real>::Memory::Memory(const Shape& shape_, Index max_rows_, int max_threads_,
-                           std::size_t keep_bytes)
+PassMemory<Real>::PassMemory(const Shape& shape_, Index max_rows_, int max_threads_,
+                             std::size_t keep_bytes)
     : shape(shape_), max_rows(max_rows_), max_threads(max_threads_), kernel(kernels<Real>()) {
   shape.validate();
   if (max_rows < 1) throw InputError("network: max_rows = " + std::to_string(max_rows) + " < 1");
@@ -65,7 +65,7 @@ Pass<Real>::Memory::Memory(const Shape& shape_, Index max_rows_, int max_threads
 }
 
 template <class Real>
-void Pass<Real>::Memory::plan_layers() {
+void PassMemory<Real>::plan_layers() {
   Index parameter = 0, stored_count = 0, parts_count = 0, stream_count = 0;
   const auto add_blocks = [&](Index layer, bool weights, Index first, Index count) {
     for (Index i = 0; i < count; i += kBlock)
@@ -107,22 +107,22 @@ void Pass<Real>::Memory::plan_layers() {
 }
 
 template <class Real>
-BasicMat<Real> Pass<Real>::Memory::h(Index l, Index first, Index count) const {
+BasicMat<Real> PassMemory<Real>::h(Index l, Index first, Index count) const {
   const Index width = shape.width(l), rows_held = keep ? max_rows : chunk;
   Real* data = activations.data() + h_offset[static_cast<std::size_t>(l - 1)] * rows_held;
   return {data + (keep ? first : 0) * width, count, width};
 }
 
 template <class Real>
-BasicMat<Real> Pass<Real>::Memory::delta(Index l, Index count) const {
+BasicMat<Real> PassMemory<Real>::delta(Index l, Index count) const {
   const Index width = shape.width(l);
   return {deltas.data() + h_offset[static_cast<std::size_t>(l - 1)] * chunk, count, width};
 }
 
 template <class Real>
-void Pass<Real>::Memory::forward_layer(const Real* parameters, const LayerPlan& layer,
-                                       BasicMat<const Real> in, BasicMat<Real> out, bool relu,
-                                       const Threads& threads) const {
+void PassMemory<Real>::forward_layer(const Real* parameters, const LayerPlan& layer,
+                                     BasicMat<const Real> in, BasicMat<Real> out, bool relu,
+                                     const Threads& threads) const {
   if (layer.parts > 1) {
     for (Index row = 0; row < in.rows; row += kSplitRows) {
       const Index count = std::min(kSplitRows, in.rows - row);
@@ -142,9 +142,9 @@ void Pass<Real>::Memory::forward_layer(const Real* parameters, const LayerPlan& 
 // out = act(sum over parts of in_part W_part + b): each part by one thread, then, row by row, their
 // sum in order.
 template <class Real>
-void Pass<Real>::Memory::forward_parts(const Real* parameters, const LayerPlan& layer,
-                                       BasicMat<const Real> in, BasicMat<Real> out, bool relu,
-                                       const Threads& threads) const {
+void PassMemory<Real>::forward_parts(const Real* parameters, const LayerPlan& layer,
+                                     BasicMat<const Real> in, BasicMat<Real> out, bool relu,
+                                     const Threads& threads) const {
   const Index size = out.rows * out.cols;
   threads.for_each(layer.parts, [&](Index p, int) {
     const Index first = p * layer.part, count = std::min(layer.part, layer.in - first);
@@ -159,9 +159,9 @@ void Pass<Real>::Memory::forward_parts(const Real* parameters, const LayerPlan& 
 }
 
 template <class Real>
-void Pass<Real>::Memory::forward_chunk(const Real* parameters, BasicMat<const Real> X,
-                                       BasicMat<Real> out, Index first,
-                                       const Threads& threads) const {
+void PassMemory<Real>::forward_chunk(const Real* parameters, BasicMat<const Real> X,
+                                     BasicMat<Real> out, Index first,
+                                     const Threads& threads) const {
   BasicMat<const Real> in = X;
   for (Index l = 0; l < depth(); ++l) {
     const bool last = l + 1 == depth();
@@ -174,8 +174,8 @@ void Pass<Real>::Memory::forward_chunk(const Real* parameters, BasicMat<const Re
 
 // delta_l = (delta_(l+1) W_l^T) where h_l > 0, from the last hidden layer to the first.
 template <class Real>
-void Pass<Real>::Memory::backward_deltas(const Real* parameters, BasicMat<const Real> dL_df,
-                                         Index first, const Threads& threads) const {
+void PassMemory<Real>::backward_deltas(const Real* parameters, BasicMat<const Real> dL_df,
+                                       Index first, const Threads& threads) const {
   BasicMat<const Real> next = dL_df;
   for (Index l = depth() - 1; l >= 1; --l) {
     const BasicMat<const Real> weights = W(parameters, layer(l)), active = h(l, first, dL_df.rows);
@@ -191,17 +191,17 @@ void Pass<Real>::Memory::backward_deltas(const Real* parameters, BasicMat<const 
 }
 
 template <class Real>
-typename Pass<Real>::Memory::Target Pass<Real>::Memory::target(const LayerPlan& layer,
-                                                               Real* whole) const {
+typename PassMemory<Real>::Target PassMemory<Real>::target(const LayerPlan& layer,
+                                                           Real* whole) const {
   if (whole != nullptr) return {whole + layer.weights, whole + layer.bias};
   return {streams(layer) ? nullptr : stored.data() + layer.stored,
           stored.data() + layer.stored_bias};
 }
 
 template <class Real>
-void Pass<Real>::Memory::backward(const Real* parameters, BasicMat<const Real> X,
-                                  BasicMat<const Real> dL_df, Real* whole,
-                                  const Threads& threads) const {
+void PassMemory<Real>::backward(const Real* parameters, BasicMat<const Real> X,
+                                BasicMat<const Real> dL_df, Real* whole,
+                                const Threads& threads) const {
   for (Index first = 0; first < rows; first += chunk) {
     const Index count = std::min(chunk, rows - first);
     const BasicMat<const Real> x = X.middle_rows(first, count), g = dL_df.middle_rows(first, count);
@@ -225,8 +225,8 @@ void Pass<Real>::Memory::backward(const Real* parameters, BasicMat<const Real> X
 }
 
 template <class Real>
-void Pass<Real>::Memory::check(const Network<Real>& network, BasicMat<const Real> X,
-                               BasicMat<const Real> f, const Threads& threads) const {
+void PassMemory<Real>::check(const Network<Real>& network, BasicMat<const Real> X,
+                             BasicMat<const Real> f, const Threads& threads) const {
   if (network.shape != shape) throw InputError("network: its shape is not that of the pass");
   const auto count = static_cast<Index>(network.parameters.size());
   if (count != shape.parameters()) fail("parameters", count, shape.parameters());
@@ -244,8 +244,8 @@ void Pass<Real>::Memory::check(const Network<Real>& network, BasicMat<const Real
 }
 
 template <class Real>
-void Pass<Real>::Memory::check_step(const Network<Real>& network, BasicMat<const Real> X,
-                                    BasicMat<const Real> dL_df, const Threads& threads) const {
+void PassMemory<Real>::check_step(const Network<Real>& network, BasicMat<const Real> X,
+                                  BasicMat<const Real> dL_df, const Threads& threads) const {
   check(network, X, dL_df, threads);
   if (X.rows != rows) fail("rows of a step", X.rows, rows);
 }
@@ -283,8 +283,8 @@ void Pass<Real>::gradient(const Network<Real>& network, BasicMat<const Real> X,
   memory_->backward(network.parameters.data(), X, dL_df, out.data(), threads);
 }
 
-template struct Pass<float>::Memory;
-template struct Pass<double>::Memory;
+template struct PassMemory<float>;
+template struct PassMemory<double>;
 template class Pass<float>;
 template class Pass<double>;
 

@@ -33,8 +33,8 @@ AdamCoefficients<Real> coefficients(const AdamSettings& settings, std::int64_t s
 
 // |h^T d|^2 = sum of (h h^T) o (d d^T), matrices of (rows, rows), from their lower triangles.
 template <class Real>
-double Pass<Real>::Memory::streamed_norm2(const LayerPlan& layer, BasicMat<const Real> in,
-                                          BasicMat<const Real> next, const Threads& threads) const {
+double PassMemory<Real>::streamed_norm2(const LayerPlan& layer, BasicMat<const Real> in,
+                                        BasicMat<const Real> next, const Threads& threads) const {
   const Index size = rows * rows;
   threads.for_each(layer.parts + 1, [&](Index p, int) {
     const Index first = p * layer.part, count = std::min(layer.part, layer.in - first);
@@ -55,7 +55,7 @@ double Pass<Real>::Memory::streamed_norm2(const LayerPlan& layer, BasicMat<const
 }
 
 template <class Real>
-double Pass<Real>::Memory::stored_norm2(const Threads& threads) {
+double PassMemory<Real>::stored_norm2(const Threads& threads) {
   threads.for_each(static_cast<Index>(blocks.size()), [&](Index b, int) {
     const Block& block = blocks[static_cast<std::size_t>(b)];
     const bool used = !(block.weights && streams(layer(block.layer)));
@@ -69,8 +69,8 @@ double Pass<Real>::Memory::stored_norm2(const Threads& threads) {
 
 // |dW_ij| <= rows max|h| max|d|.
 template <class Real>
-double Pass<Real>::Memory::streamed_bound2(const LayerPlan& layer, BasicMat<const Real> in,
-                                           BasicMat<const Real> next, const Threads& threads) {
+double PassMemory<Real>::streamed_bound2(const LayerPlan& layer, BasicMat<const Real> in,
+                                         BasicMat<const Real> next, const Threads& threads) {
   const auto greatest = [&](BasicMat<const Real> A) {
     double most = 0.0;
     for (Index i = 0; i < A.rows; ++i) {
@@ -93,10 +93,10 @@ double Pass<Real>::Memory::streamed_bound2(const LayerPlan& layer, BasicMat<cons
 
 // Tile by tile of the inputs: dW into memory that stays in the cache, then Adam on its parameters.
 template <class Real>
-double Pass<Real>::Memory::streamed_adam(const LayerPlan& layer, BasicMat<const Real> in,
-                                         BasicMat<const Real> next,
-                                         const AdamCoefficients<Real>& adam, Real* parameters,
-                                         AdamState<Real>& state, const Threads& threads) {
+double PassMemory<Real>::streamed_adam(const LayerPlan& layer, BasicMat<const Real> in,
+                                       BasicMat<const Real> next,
+                                       const AdamCoefficients<Real>& adam, Real* parameters,
+                                       AdamState<Real>& state, const Threads& threads) {
   const Index tiles = (layer.in + layer.stream - 1) / layer.stream;
   threads.for_each(tiles, [&](Index item, int slot) {
     const Index first = item * layer.stream, count = std::min(layer.stream, layer.in - first);
@@ -111,8 +111,8 @@ double Pass<Real>::Memory::streamed_adam(const LayerPlan& layer, BasicMat<const 
 }
 
 template <class Real>
-void Pass<Real>::Memory::stored_adam(const AdamCoefficients<Real>& adam, Real* parameters,
-                                     AdamState<Real>& state, const Threads& threads) const {
+void PassMemory<Real>::stored_adam(const AdamCoefficients<Real>& adam, Real* parameters,
+                                   AdamState<Real>& state, const Threads& threads) const {
   threads.for_each(static_cast<Index>(blocks.size()), [&](Index b, int) {
     const Block& block = blocks[static_cast<std::size_t>(b)];
     if (block.weights && streams(layer(block.layer))) return;
