@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench fuzz format lint clean
+.PHONY: help demo build test bench evidence fuzz format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -26,6 +26,11 @@ bench: ## build and run the benchmarks
 	@tools/setup
 	@tools/build release bench
 	@tools/bench build/release
+
+evidence: ## train on simulated markets what docs/learning.md shows (an hour; it can be stopped)
+	@tools/setup
+	@tools/build release learning_evidence
+	@build/release/bench/learning_evidence build/evidence.tsv
 
 fuzz: ## fuzz the readers for five minutes each (FUZZ_SECONDS=n for n seconds)
 	@tools/setup build fuzz

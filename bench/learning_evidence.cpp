@@ -1,0 +1,373 @@
+// The evidence behind the defaults of a training (docs/learning.md), on simulated markets whose
+// seeds were used for nothing else. Every cell is one training, its result one line of a file, so
+// that a run that was stopped goes on where it was:
+//   learning_evidence FILE          runs what is missing, then prints the tables
+//   learning_evidence FILE --print  prints the tables of what is there
+//
+// A market has 50 assets and 4,500 days; the first 2,000 train (the last fifth of them validate),
+// 2,499 test. A cell trains eight members. "single" are those eight, each by itself; "ensemble" is
+// their mean direction. Sharpe ratios are annualised, out of sample, before costs.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "sharpen/backtest/backtest.hpp"
+#include "sharpen/learn/train.hpp"
+#include "sharpen/market/simulate.hpp"
+
+namespace {
+
+using namespace sharpen;
+
+constexpr int kMembers = 8;
+constexpr std::uint64_t kMarkets[] = {101, 102, 103};
+constexpr std::uint64_t kSeeds[] = {1, 2, 3, 4, 5};
+constexpr double kShares[] = {10.0, 15.0, 20.0};
+constexpr Index kTraining = 2000, kDays = 4500;
+constexpr int kNullMarkets = 20;
+
+struct Method {
+  std::string name;
+  double alpha = 0.5;
+  learn::Mixing mixing = learn::Mixing::balanced;
+  layer::Reoptimization reoptimization = layer::Reoptimization::restricted;
+  learn::NetworkKind network = learn::NetworkKind::shared;
+  Index horizon = 1;
+  learn::DecisionLoss loss = learn::DecisionLoss::mean_return;
+  std::vector<Index> hidden = {64, 32};
+};
+
+using enum learn::Mixing;
+using enum layer::Reoptimization;
+
+const std::vector<Method> kMain = {
+    {.name = "pfl", .alpha = 0.0},
+    {.name = "dfl-masked-literal", .mixing = literal, .reoptimization = masked},
+    {.name = "dfl-masked-balanced", .mixing = balanced, .reoptimization = masked},
+    {.name = "dfl-restricted-literal", .mixing = literal, .reoptimization = restricted},
+    {.name = "dfl-restricted-balanced", .mixing = balanced, .reoptimization = restricted},
+};
+
+// Of the balanced, restricted DFL; 0 and 0.5 are in the main table.
+const std::vector<Method> kAlphas = {
+    {.name = "alpha-0.1", .alpha = 0.1},
+    {.name = "alpha-0.9", .alpha = 0.9},
+    {.name = "alpha-1", .alpha = 1.0},
+};
+
+const std::vector<Method> kVariants = {
+    {.name = "joint-pfl", .alpha = 0.0, .network = learn::NetworkKind::joint},
+    {.name = "joint-dfl", .network = learn::NetworkKind::joint},
+    {.name = "wide-pfl", .alpha = 0.0, .hidden = {512, 256}},
+    {.name = "wide-dfl", .hidden = {512, 256}},
+    {.name = "horizon-5-pfl", .alpha = 0.0, .horizon = 5},
+    {.name = "horizon-5-dfl", .horizon = 5},
+    {.name = "sharpe-dfl", .loss = learn::DecisionLoss::sharpe},
+};
+
+market::Panel simulated(std::uint64_t seed, Index days, double predictability) {
+  market::SimulationSettings settings;
+  settings.assets = 50;
+  settings.days = days;
+  settings.seed = seed;
+  settings.predictability = predictability;
+  return market::simple_returns(market::simulate(settings));
+}
+
+backtest::BacktestSettings backtest_settings(const Method& method, double share,
+                                             std::uint64_t seed) {
+  backtest::BacktestSettings s;
+  s.framework = method.alpha > 0.0 ? backtest::Framework::dfl : backtest::Framework::pfl;
+  s.k = {.count = 0, .percent = share};
+  s.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.1 / std::sqrt(252.0)};
+  s.bootstrap.replications = 1;
+  learn::TrainSettings& t = s.training;
+  t.network = method.network;
+  t.hidden = method.hidden;
+  t.alpha = method.alpha;
+  t.mixing = method.mixing;
+  t.decision_loss = method.loss;
+  t.horizon = method.horizon;
+  t.layer.reoptimization = method.reoptimization;
+  t.layer.sizing = s.sizing;
+  t.k = s.k;
+  t.ensemble = kMembers;
+  t.seed = seed;
+  return s;
+}
+
+market::Panel first_rows(const market::Panel& panel, Index rows) {
+  market::Panel out = panel;
+  out.dates.resize(static_cast<std::size_t>(rows));
+  out.values.resize(static_cast<std::size_t>(rows * panel.n()));
+  return out;
+}
+
+// Results by key: "table market seed share method" -> Sharpe of the ensemble, then of each member.
+class Results {
+ public:
+  explicit Results(std::string file) : file_(std::move(file)) {
+    std::ifstream in(file_);
+    for (std::string line; std::getline(in, line);) {
+      const auto tab = line.find('\t');
+      std::istringstream numbers(line.substr(tab + 1));
+      std::vector<double> values;
+      for (double x; numbers >> x;) values.push_back(x);
+      // A line that was cut short is run again.
+      if (tab != std::string::npos && values.size() == kMembers + 1)
+        found_[line.substr(0, tab)] = values;
+    }
+  }
+  bool has(const std::string& key) const { return found_.contains(key); }
+  const std::vector<double>& at(const std::string& key) const { return found_.at(key); }
+  void add(const std::string& key, const std::vector<double>& values) {
+    found_[key] = values;
+    std::ofstream out(file_, std::ios::app);
+    out << '\n' << key << '\t';
+    for (const double x : values) out << fmt::format("{:.6f} ", x);
+    out << '\n';
+  }
+
+ private:
+  std::string file_;
+  std::map<std::string, std::vector<double>> found_;
+};
+
+std::string key_of(std::string_view table, std::uint64_t market, std::uint64_t seed, double share,
+                   const std::string& method) {
+  return fmt::format("{} {} {} {} {}", table, market, seed, share, method);
+}
+
+double sharpe_of(const market::Panel& returns, const backtest::BacktestSettings& settings,
+                 const learn::Model& model, const Threads& threads) {
+  return backtest::backtest(returns, settings, threads, nullptr, {}, &model)
+      .metrics.sharpe_annualized;
+}
+
+// One training and its backtests: the ensemble, then every member alone.
+std::vector<double> run_cell(const market::Panel& returns, const Method& method, double share,
+                             std::uint64_t seed, const Threads& threads) {
+  const backtest::BacktestSettings s = backtest_settings(method, share, seed);
+  const learn::Model model =
+      learn::train(first_rows(returns, kTraining), s.training, 252.0, threads);
+  std::vector<double> out(kMembers + 1);
+  out[0] = sharpe_of(returns, s, model, threads);
+  for (int m = 0; m < kMembers; ++m) {
+    learn::Model alone = model;
+    alone.members = {model.members[static_cast<std::size_t>(m)]};
+    alone.settings.ensemble = 1;
+    out[static_cast<std::size_t>(m + 1)] = sharpe_of(returns, s, alone, threads);
+  }
+  return out;
+}
+
+void run_table(Results& results, std::string_view table, const std::vector<Method>& methods,
+               std::span<const double> shares, const Threads& threads) {
+  for (const std::uint64_t seed : kSeeds)
+    for (const std::uint64_t market : kMarkets) {
+      market::Panel returns;
+      for (const double share : shares)
+        for (const Method& method : methods) {
+          const std::string key = key_of(table, market, seed, share, method.name);
+          if (results.has(key)) continue;
+          if (returns.dates.empty()) returns = simulated(market, kDays, 0.15);
+          results.add(key, run_cell(returns, method, share, seed, threads));
+          std::cerr << key << '\n';
+        }
+    }
+}
+
+// Historic, which has no seed: the ensemble's column, repeated.
+void run_historic(Results& results, const Threads& threads) {
+  for (const std::uint64_t market : kMarkets)
+    for (const double share : kShares) {
+      const std::string key = key_of("main", market, 0, share, "historic");
+      if (results.has(key)) continue;
+      const market::Panel returns = simulated(market, kDays, 0.15);
+      backtest::BacktestSettings s = backtest_settings(kMain[0], share, 0);
+      s.framework = backtest::Framework::historic;
+      s.split = returns.dates[static_cast<std::size_t>(kTraining)];
+      const double sharpe = backtest::backtest(returns, s, threads).metrics.sharpe_annualized;
+      results.add(key, std::vector<double>(kMembers + 1, sharpe));
+    }
+}
+
+// Null markets are short: nothing can be learned, however long they are.
+void run_null(Results& results, const Threads& threads) {
+  for (int i = 0; i < kNullMarkets; ++i)
+    for (const Method& method : {kMain.front(), kMain.back()}) {
+      const auto market = static_cast<std::uint64_t>(1001 + i);
+      const std::string key = key_of("null", market, 1, 10.0, method.name);
+      if (results.has(key)) continue;
+      results.add(key, run_cell(simulated(market, 2500, 0.0), method, 10.0, 1, threads));
+      std::cerr << key << '\n';
+    }
+}
+
+struct Moments {
+  double mean = 0.0, sd = 0.0;
+  std::size_t count = 0;
+
+  double standard_error() const { return sd / std::sqrt(static_cast<double>(count)); }
+};
+
+Moments moments(const std::vector<double>& x) {
+  Moments m{.count = x.size()};
+  for (const double v : x) m.mean += v / static_cast<double>(x.size());
+  for (const double v : x) m.sd += (v - m.mean) * (v - m.mean);
+  m.sd = x.size() > 1 ? std::sqrt(m.sd / static_cast<double>(x.size() - 1)) : 0.0;
+  return m;
+}
+
+enum class Kind { single, ensemble };
+
+// One number per market and seed: the ensemble's, or the mean of its eight members'.
+std::vector<double> column(const Results& results, std::string_view table, double share,
+                           const std::string& method, Kind kind) {
+  std::vector<double> out;
+  for (const std::uint64_t market : kMarkets)
+    for (const std::uint64_t seed : kSeeds) {
+      const std::string key = key_of(table, market, method == "historic" ? 0 : seed, share, method);
+      if (!results.has(key)) return {};
+      const std::vector<double>& row = results.at(key);
+      out.push_back(kind == Kind::ensemble
+                        ? row[0]
+                        : moments(std::vector<double>(row.begin() + 1, row.end())).mean);
+    }
+  return out;
+}
+
+// The spread between single networks of one market: what a single seed's number is worth.
+double spread_of_singles(const Results& results, std::string_view table, double share,
+                         const std::string& method) {
+  double variance = 0.0;
+  for (const std::uint64_t market : kMarkets) {
+    std::vector<double> all;
+    for (const std::uint64_t seed : kSeeds) {
+      const auto& row =
+          results.at(key_of(table, market, method == "historic" ? 0 : seed, share, method));
+      all.insert(all.end(), row.begin() + 1, row.end());
+    }
+    variance += std::pow(moments(all).sd, 2) / static_cast<double>(std::size(kMarkets));
+  }
+  return std::sqrt(variance);
+}
+
+double spread_of_ensembles(const std::vector<double>& ensembles) {
+  double variance = 0.0;
+  const std::size_t seeds = std::size(kSeeds);
+  for (std::size_t m = 0; m < std::size(kMarkets); ++m)
+    variance +=
+        std::pow(
+            moments(std::vector<double>(ensembles.begin() + static_cast<Index>(m * seeds),
+                                        ensembles.begin() + static_cast<Index>((m + 1) * seeds)))
+                .sd,
+            2) /
+        static_cast<double>(std::size(kMarkets));
+  return std::sqrt(variance);
+}
+
+std::string by_market(const std::vector<double>& x) {
+  std::string out;
+  const std::size_t seeds = std::size(kSeeds);
+  for (std::size_t m = 0; m < std::size(kMarkets); ++m)
+    out += fmt::format("{}{:.2f}", m == 0 ? "" : " / ",
+                       moments(std::vector<double>(x.begin() + static_cast<Index>(m * seeds),
+                                                   x.begin() + static_cast<Index>((m + 1) * seeds)))
+                           .mean);
+  return out;
+}
+
+// A row: singles, ensembles, and what the ensemble gains on `base` over the same markets and seeds.
+void print_row(const Results& results, std::string_view table, double share,
+               const std::string& method, const std::vector<double>& base) {
+  const auto single = column(results, table, share, method, Kind::single),
+             ensemble = column(results, table, share, method, Kind::ensemble);
+  if (single.empty()) return;
+  std::string gain = "–";
+  if (!base.empty() && base != ensemble) {
+    std::vector<double> d(ensemble.size());
+    for (std::size_t i = 0; i < d.size(); ++i) d[i] = ensemble[i] - base[i];
+    const Moments m = moments(d);
+    const auto better = std::count_if(d.begin(), d.end(), [](double x) { return x > 0.0; });
+    gain = fmt::format("{:+.2f} ± {:.2f} ({} of {})", m.mean, m.standard_error(), better, d.size());
+  }
+  fmt::print("| {:g} % | {} | {:.2f} ± {:.2f} | {:.2f} ± {:.2f} | {} | {} |\n", share, method,
+             moments(single).mean, spread_of_singles(results, table, share, method),
+             moments(ensemble).mean, spread_of_ensembles(ensemble), by_market(ensemble), gain);
+}
+
+void print_header() {
+  fmt::print(
+      "| k | method | single | ensemble of 8 | by market | ensemble against PFL's |\n"
+      "|---|---|---|---|---|---|\n");
+}
+
+void print_tables(const Results& results) {
+  fmt::print("Main table: annualised Sharpe, mean ± sd between seeds within a market\n\n");
+  print_header();
+  for (const double share : kShares) {
+    const auto base = column(results, "main", share, "pfl", Kind::ensemble);
+    print_row(results, "main", share, "historic", base);
+    for (const Method& method : kMain) print_row(results, "main", share, method.name, base);
+  }
+  fmt::print("\nalpha, of balanced and restricted DFL\n\n");
+  print_header();
+  for (const double share : kShares) {
+    const auto base = column(results, "main", share, "pfl", Kind::ensemble);
+    print_row(results, "main", share, "pfl", {});
+    print_row(results, "alpha", share, "alpha-0.1", base);
+    print_row(results, "main", share, "dfl-restricted-balanced", base);
+    print_row(results, "alpha", share, "alpha-0.9", base);
+    print_row(results, "alpha", share, "alpha-1", base);
+  }
+  fmt::print("\nOther choices, k = 15 %\n\n");
+  print_header();
+  const auto base = column(results, "main", 15.0, "pfl", Kind::ensemble);
+  for (const Method& method : kVariants) print_row(results, "variant", 15.0, method.name, base);
+  fmt::print(
+      "\nNull markets\n\n| method | markets | mean | standard error | mean / standard error |\n"
+      "|---|---|---|---|---|\n");
+  for (const Method& method : {kMain.front(), kMain.back()}) {
+    std::vector<double> x;
+    for (int i = 0; i < kNullMarkets; ++i) {
+      const std::string key =
+          key_of("null", static_cast<std::uint64_t>(1001 + i), 1, 10.0, method.name);
+      if (results.has(key)) x.push_back(results.at(key)[0]);
+    }
+    const Moments m = moments(x);
+    if (m.count > 1)
+      fmt::print("| {} | {} | {:.2f} | {:.2f} | {:.2f} |\n", method.name, m.count, m.mean,
+                 m.standard_error(), m.mean / m.standard_error());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::cerr << "usage: learning_evidence FILE [--print]\n";
+    return 2;
+  }
+  Results results(argv[1]);
+  if (argc == 2) {
+    const Threads threads(0);
+    const double middle[] = {15.0};
+    run_historic(results, threads);
+    run_table(results, "main", kMain, kShares, threads);
+    run_null(results, threads);
+    run_table(results, "alpha", kAlphas, kShares, threads);
+    run_table(results, "variant", kVariants, middle, threads);
+  }
+  print_tables(results);
+  return 0;
+}
