@@ -111,8 +111,8 @@ std::string command_help(const CommandInfo& info) {
   const std::size_t width = page_width();
   std::string out = fmt::format("{}\n\n", info.text) + usage(info);
   if (!info.example.empty()) out += fmt::format("Example: {}\n", info.example);
-  for (const Group group : {Group::input, Group::window, Group::portfolio, Group::market,
-                            Group::trading, Group::statistics, Group::running}) {
+  for (const Group group : {Group::input, Group::window, Group::portfolio, Group::learning,
+                            Group::market, Group::trading, Group::statistics, Group::running}) {
     std::string entries;
     for (const Setting& setting : settings::table())
       if ((setting.commands & info.command) != 0 && setting.group == group)
