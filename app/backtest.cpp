@@ -68,7 +68,9 @@ BacktestSettings backtest_settings(const Values& values) {
   out.benchmark = text_or_empty(values, "benchmark");
   out.gaps = values.text("universe") == "available";
   out.trials = values.integer("trials");
-  out.bootstrap.seed = static_cast<std::uint64_t>(values.integer("seed"));
+  out.bootstrap = {.replications = values.integer("replications"),
+                   .block = values.has("block") ? values.real("block") : 0.0,
+                   .seed = static_cast<std::uint64_t>(values.integer("seed"))};
   return out;
 }
 
@@ -165,12 +167,14 @@ BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interr
   }
 
   interrupts.emplace();
+  answer.settings.bootstrap.stop = [&] { return interrupts->seen(); };
   answer.result = backtest::backtest(
       answer.input.returns, answer.settings, threads, signal ? &*signal : nullptr,
       {.stage = [&](std::string_view text) { progress.stage(text); },
        .progress = [&](Index done, Index total) { progress.update(done, total); },
        .stop = [&] { return interrupts->seen(); }},
       model ? &*model : nullptr);
+  answer.settings.bootstrap.stop = {};
   if (interrupts->seen()) throw backtest::Interrupted();
   answer.label = values.has("label")
                      ? values.text("label")

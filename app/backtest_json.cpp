@@ -82,6 +82,7 @@ void add_sharpe(const BacktestAnswer& answer, Json& out) {
   out["sharpe_ci"] = {s.interval.low, s.interval.high};
   out["sharpe_standard_error"] = s.interval.standard_error;
   out["bootstrap_block"] = s.interval.block;
+  out["replications"] = answer.settings.bootstrap.replications;
   out["probabilistic_sharpe"] = s.probabilistic;
   out["deflated_sharpe"] = s.deflated;
   out["trials"] = s.trials;

@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "interrupt.hpp"
 #include "output.hpp"
+#include "progress.hpp"
+#include "sharpen/backtest/walk_forward.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
@@ -38,7 +41,7 @@ void add_warnings(const SavedRun& a, const SavedRun& b, Comparison& out) {
   if (a.risk_free != b.risk_free)
     out.warnings.push_back(fmt::format(
         "the runs subtract different risk-free rates, {} and {} a period; each keeps its own",
-        shortest(a.risk_free), shortest(b.risk_free)));
+        fmt::format("{:.6g}", a.risk_free), fmt::format("{:.6g}", b.risk_free)));
   for (const auto& [name, run] : {std::pair{"A", &a}, std::pair{"B", &b}})
     if (const std::string date = run->ruin_date(); !date.empty())
       out.warnings.push_back(fmt::format(
@@ -55,16 +58,23 @@ Comparison comparison_of(const Values& values) {
   const SavedRun a = backtest::read_run(folder_a), b = backtest::read_run(folder_b);
   const backtest::CommonPeriods common = backtest::common_periods(a, b);
   const Threads threads(static_cast<int>(values.integer("threads")));
+  const Interrupts interrupts;
+  Progress progress;
+  progress.stage("resampling");
   Comparison out;
   out.bootstrap = {.replications = values.integer("replications"),
                    .block = values.has("block") ? values.real("block") : 0.0,
-                   .seed = static_cast<std::uint64_t>(values.integer("seed"))};
+                   .seed = static_cast<std::uint64_t>(values.integer("seed")),
+                   .stop = [&] { return interrupts.seen(); }};
   out.from = common.dates.front();
   out.to = common.dates.back();
   out.periods_per_year = a.periods_per_year;
   out.test = backtest::sharpe_difference(common.a, common.b, out.bootstrap, threads);
+  progress.update(1, 3);
   out.a = compared(folder_a, a, common.left_out_a, common.a, out.bootstrap, threads);
+  progress.update(2, 3);
   out.b = compared(folder_b, b, common.left_out_b, common.b, out.bootstrap, threads);
+  out.bootstrap.stop = {};
   add_warnings(a, b, out);
   return out;
 }
@@ -105,8 +115,12 @@ std::string Comparison::verdict() const {
 
 void compare(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
-  const Comparison comparison = comparison_of(values);
-  print(values.flag("json") ? comparison_json(comparison) : comparison_text(comparison));
+  try {
+    const Comparison comparison = comparison_of(values);
+    print(values.flag("json") ? comparison_json(comparison) : comparison_text(comparison));
+  } catch (const backtest::Interrupted&) {
+    throw Failure("interrupted");
+  }
 }
 
 }  // namespace sharpen::app

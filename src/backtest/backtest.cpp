@@ -214,6 +214,18 @@ std::vector<Index> decision_rows(const WalkSettings& walk, const market::Panel& 
   return rows;
 }
 
+// What the bootstrap is asked for must fit the periods the statistics will cover. That is checked
+// before the work; a run that ends early, in ruin, makes do with shorter blocks.
+void check_bootstrap(const BootstrapSettings& settings, const WalkSettings& walk, Index rows) {
+  settings.validate(rows - walk.stats_from.value_or(walk.first_traded()));
+}
+
+BootstrapSettings fitted(BootstrapSettings settings, const Run& run, Index periods) {
+  // 0, where no period is left, has the length chosen from the data, which are none.
+  if (run.ruined()) settings.block = std::min(settings.block, static_cast<double>(periods));
+  return settings;
+}
+
 std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
                                               const market::Panel& returns,
                                               const WalkSettings& walk,
@@ -333,6 +345,7 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
   result.tickers = returns.tickers;
   result.training_rows = training_rows(settings, returns, model);
   const WalkSettings walk = walk_settings(settings, returns, result.training_rows);
+  check_bootstrap(settings.bootstrap, walk, returns.rows());
   std::unique_ptr<const SignalSource> source;
   if (learns(settings))
     source = learned_signal(returns, decision_rows(walk, returns),
@@ -355,7 +368,8 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
   const Track track = result.run.track(settings.periods_per_year);
   result.metrics = metrics(track);
   result.statistics =
-      sharpe_statistics(excess_returns(track), settings.trials, settings.bootstrap, threads);
+      sharpe_statistics(excess_returns(track), settings.trials,
+                        fitted(settings.bootstrap, result.run, result.metrics.n_periods), threads);
   warn(result);
   return result;
 }

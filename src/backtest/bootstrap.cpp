@@ -8,6 +8,7 @@
 
 #include "backtest/sample.hpp"
 #include "sharpen/backtest/statistics.hpp"
+#include "sharpen/backtest/walk_forward.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/random.hpp"
 #include "sharpen/base/settings.hpp"
@@ -160,6 +161,11 @@ Index chosen_block(ConstVec u, double given) {
   return std::clamp<Index>(static_cast<Index>(std::llround(circular_block_length(u))), 1, most);
 }
 
+// Ten million replications take minutes, and whoever waits may have seen enough.
+void stop_if_asked(const BootstrapSettings& settings) {
+  if (settings.stop && settings.stop()) throw Interrupted();
+}
+
 std::vector<double> studentised_replications(ConstVec a, ConstVec b, double centre, Index block,
                                              const BootstrapSettings& settings,
                                              const Threads& threads) {
@@ -169,6 +175,7 @@ std::vector<double> studentised_replications(ConstVec a, ConstVec b, double cent
                             {std::vector<double>(kept), std::vector<double>(kept)});
   std::vector<double> d(static_cast<std::size_t>(settings.replications));
   threads.for_each(settings.replications, [&](Index i, int slot) {
+    stop_if_asked(settings);
     Random random(settings.seed, static_cast<std::uint64_t>(i));
     Pair& pair = scratch[static_cast<std::size_t>(slot)];
     circular_resample(a, b, length, random, pair);
@@ -198,6 +205,7 @@ SharpeInterval sharpe_interval(ConstVec x, const BootstrapSettings& settings,
                                            std::vector<double>(x.size()));
   std::vector<double> sharpes(static_cast<std::size_t>(settings.replications));
   threads.for_each(settings.replications, [&](Index i, int slot) {
+    stop_if_asked(settings);
     Random random(settings.seed, static_cast<std::uint64_t>(i));
     std::vector<double>& resample = scratch[static_cast<std::size_t>(slot)];
     stationary_resample(x, out.block, random, resample);

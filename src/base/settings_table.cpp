@@ -303,7 +303,7 @@ std::vector<Setting> rows() {
        .placeholder = "N",
        .preset = "10000",
        .bounds = {.low = 1, .high = 10000000},
-       .commands = compare,
+       .commands = backtest | compare,
        .group = Group::statistics},
       {.name = "block",
        .kind = Kind::real,
@@ -311,7 +311,7 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset_words = "chosen from the data",
        .bounds = {.low = 1},
-       .commands = compare,
+       .commands = backtest | compare,
        .group = Group::statistics},
       // The walk through a panel.
       {.name = "framework",

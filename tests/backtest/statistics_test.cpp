@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <vector>
 
 #include "sharpen/backtest/metrics.hpp"
+#include "sharpen/backtest/walk_forward.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/random.hpp"
 
@@ -215,6 +217,22 @@ TEST(SharpeInterval, CoversTheTruthAboutAsOftenAsItSays) {
   }
   EXPECT_GT(covered, 0.90 * samples);
   EXPECT_LT(covered, 0.985 * samples);
+}
+
+TEST(Bootstrap, StopsWhenItIsAsked) {
+  const std::vector<double> x = normals(50, 0.1, 1), y = normals(50, 0.1, 2);
+  std::atomic<int> asked = 0;
+  BootstrapSettings settings{.replications = 1000, .stop = [&] { return ++asked > 20; }};
+  for (const int threads : {1, 2}) {
+    asked = 0;
+    EXPECT_THROW(sharpe_interval(x, settings, Threads(threads)), Interrupted);
+    asked = 0;
+    EXPECT_THROW(sharpe_difference(x, y, settings, Threads(threads)), Interrupted);
+    EXPECT_LT(asked, 1000);
+  }
+  settings.stop = [] { return false; };
+  EXPECT_EQ(sharpe_interval(x, settings, kOne).low,
+            sharpe_interval(x, {.replications = 1000}, kOne).low);
 }
 
 TEST(Bootstrap, HasEqualBitsForAnyNumberOfThreadsAndOtherBitsForAnotherSeed) {

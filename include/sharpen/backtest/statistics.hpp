@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 
 #include "sharpen/base/threads.hpp"
@@ -50,6 +51,8 @@ struct BootstrapSettings {
   double block = 0.0;  // (mean) block length in periods; 0: chosen from the data
   double level = 0.95;
   std::uint64_t seed = 0;
+  // Asked before every replication, by any thread; once true, Interrupted is thrown.
+  std::function<bool()> stop = {};
 
   // Throws InputError that names field, value and bound. n: periods.
   void validate(Index n) const;
