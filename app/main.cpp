@@ -50,6 +50,8 @@ int exit_code_of(const std::vector<std::string>& arguments) {
   try {
     run(arguments);
     return kSuccess;
+  } catch (const ReaderGone&) {
+    return kSuccess;
   } catch (const InputError& error) {
     print_error(error.what());
     return kUsage;
@@ -66,7 +68,7 @@ int exit_code_of(const std::vector<std::string>& arguments) {
 }  // namespace sharpen::app
 
 int main(int argc, char** argv) {
-  // A closed pipe shall be an error that print() reports, not a silent death.
+  // A closed pipe is for print() to see, not a death in the middle of writing a file.
   std::signal(SIGPIPE, SIG_IGN);
   return sharpen::app::exit_code_of({argv + (argc > 0 ? 1 : 0), argv + argc});
 }

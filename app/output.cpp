@@ -11,9 +11,10 @@ namespace sharpen::app {
 void print(std::string_view text) {
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  if (!written || std::fflush(stdout) != 0)
-    throw Failure(fmt::format("cannot write to standard output: {}",
-                              errno != 0 ? std::strerror(errno) : "unknown reason"));
+  if (written && std::fflush(stdout) == 0) return;
+  if (errno == EPIPE) throw ReaderGone();
+  throw Failure(fmt::format("cannot write to standard output: {}",
+                            errno != 0 ? std::strerror(errno) : "unknown reason"));
 }
 
 void print_error(std::string_view message) {

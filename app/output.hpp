@@ -14,7 +14,15 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Writes everything and flushes; throws Failure if the other end is closed or full.
+// The reader of standard output has gone, as `| head` does after its ten lines: it has seen what it
+// wanted, and nothing has failed.
+class ReaderGone : public std::runtime_error {
+ public:
+  ReaderGone() : std::runtime_error("standard output has no reader") {}
+};
+
+// Writes everything and flushes; throws ReaderGone for a broken pipe, Failure for anything else
+// that keeps the answer from being written.
 void print(std::string_view text);
 
 // `sharpen: error: message` on standard error.
