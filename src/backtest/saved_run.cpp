@@ -112,6 +112,15 @@ void parse_metrics(std::string_view text, std::string_view file, SavedRun& run) 
   const json metrics = json::parse(text, nullptr, false);
   if (!metrics.is_object())
     market::fail({file, 0, 0}, fmt::format("this is not a JSON object; {}", kRemedy));
+  // Files written by hand may leave these out.
+  const std::string command = text_of(metrics, file, "command");
+  if (!command.empty() && command != "backtest")
+    fail_key(file, "command", fmt::format("is {} and not backtest", market::shown(command)));
+  if (const double version = number_of(metrics, file, "schema_version", 1.0); version != 1.0)
+    market::fail({file, 0, 0},
+                 fmt::format("the schema_version is {} and this program knows 1; use the version "
+                             "of sharpen that wrote it",
+                             shortest(version)));
   run.label = text_of(metrics, file, "label");
   run.periods_per_year = number_of(metrics, file, "periods_per_year", std::nan(""));
   if (!(run.periods_per_year > 0.0 && std::isfinite(run.periods_per_year)))

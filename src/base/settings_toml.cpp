@@ -53,6 +53,8 @@ std::string type_fault(const Setting& setting, const toml::node& node) {
   const auto real = node.value_exact<double>();
   if (counts && real && *real == std::floor(*real) && std::abs(*real) < 1e15)
     fault += fmt::format("; write {:.0f}", *real);
+  if (setting.kind == Kind::text && node.is_number())
+    fault += fmt::format("; write \"{}\"", shown(node));
   return fault;
 }
 

@@ -50,6 +50,7 @@ void refuse_bomb(std::string_view name, std::size_t packed, std::size_t unpacked
 
 void gunzip(std::string_view packed, std::string_view name, std::size_t most,
             const std::function<void(std::string_view)>& take) {
+  if (packed.empty()) fail({name}, "is empty; copy or download it again");
   if (packed.substr(0, 2) != "\x1f\x8b")
     fail({name}, "is not gzip although its name ends in .gz; rename it");
   Inflater inflater;

@@ -48,6 +48,13 @@ TEST(SavedRun, KnowsTheDayOfRuin) {
 
 TEST(SavedRun, SaysWhereAFileIsWrong) {
   const std::string remedy = "; give a folder that sharpen backtest --out wrote";
+  refuse("date,return\n2024-01-02,0\n",
+         "metrics.json: the key command is \"solve\" and not backtest" + remedy,
+         R"({"command": "solve", "periods_per_year": 12})");
+  refuse("date,return\n2024-01-02,0\n",
+         "metrics.json: the schema_version is 2 and this program knows 1; use the version of "
+         "sharpen that wrote it",
+         R"({"schema_version": 2, "periods_per_year": 12})");
   refuse("day,return\n",
          "returns.csv:1:1: the first column is called \"day\" and not date" + remedy);
   refuse("date,profit\n", "returns.csv:1:1: there is no column called return" + remedy);

@@ -241,7 +241,10 @@ TEST(SettingsFile, NamesWrongTypesAndBounds) {
             "my.toml:1: lookback = 50.0 must be a whole number, or \"all\"; write 50");
   EXPECT_EQ(file_error("lookback = 1e300\n"),
             "my.toml:1: lookback = 1e+300 must be a whole number, or \"all\"");
-  EXPECT_EQ(file_error("prices = 5\n"), "my.toml:1: prices = 5 must be a text in quotes");
+  EXPECT_EQ(file_error("prices = 5\n"),
+            "my.toml:1: prices = 5 must be a text in quotes; write \"5\"");
+  EXPECT_EQ(file_error("from = 2016\n"),
+            "my.toml:1: from = 2016 must be a text in quotes; write \"2016\"");
   EXPECT_THAT(file_error("k = 0.1\n"), HasSubstr("my.toml:1: k = 0.1 must be a whole number, or"));
   EXPECT_EQ(file_error("k = 0\n"), "my.toml:1: k = 0 is outside [1, n]");
   EXPECT_THAT(file_error("tickers = []\n"), HasSubstr("must be a list of texts"));

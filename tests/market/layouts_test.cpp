@@ -237,7 +237,7 @@ TEST_F(Gzip, MayHaveSeveralMembers) {
 TEST_F(Gzip, ThatIsDamagedIsRefused) {
   const std::string whole = gzipped(text_);
   EXPECT_EQ(error(text_), ": is not gzip although its name ends in .gz; rename it");
-  EXPECT_EQ(error(""), ": is not gzip although its name ends in .gz; rename it");
+  EXPECT_EQ(error(""), ": is empty; copy or download it again");
   for (const std::size_t bytes :
        {std::size_t{2}, std::size_t{10}, whole.size() / 2, whole.size() - 1})
     EXPECT_EQ(error(whole.substr(0, bytes)),
