@@ -89,8 +89,6 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
   };
   using enum backtest::Framework;
   if (settings.framework != signal && values.has("signal")) refuse("signal", "--framework signal");
-  if (settings.framework == signal && !values.has("signal"))
-    throw InputError("framework = signal needs predictions; give --signal FILE");
   if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
     refuse("historic-risk", "--framework historic");
   if (!learns(settings.framework)) {
@@ -114,8 +112,8 @@ void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
   if (!equal && optimizer != "mssrm-long") return;
   std::string ignored;
   for (const std::string_view name :
-       {"k", "sizing", "target-volatility", "offset", "net", "shrinkage", "form"})
-    if (values.origin(name) == Origin::flag && (equal || name != "k"))
+       {"signal", "k", "sizing", "target-volatility", "offset", "net", "shrinkage", "form"})
+    if (values.origin(name) == Origin::flag && (equal || (name != "k" && name != "signal")))
       ignored.append(ignored.empty() ? "" : ", ").append(values.given_as(name));
   if (!ignored.empty())
     warnings.push_back(fmt::format(
@@ -135,6 +133,39 @@ void refuse_dropped_benchmark(const BacktestSettings& settings, const market::Cl
                       printable(settings.benchmark), asset.reason));
 }
 
+// What contradicts itself whatever the files hold; what is only missing is left to the run.
+void check_settings(const Values& values, const BacktestSettings& settings) {
+  check_panel_settings(values);
+  refuse_foreign_settings(values, settings);
+  if (!settings.split.empty()) backtest::check_split(settings.split);
+  if (!settings.stats_from.empty()) backtest::check_stats_from(settings.stats_from);
+  const std::string& optimizer = settings.optimizer;
+  if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget &&
+      optimizer != "equal" && optimizer != "mssrm-long")
+    throw InputError(
+        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
+        "gross or volatility");
+}
+
+// Numbers that are allowed, and more likely a slip.
+void warn_of_slips(const Values& values, BacktestAnswer& answer) {
+  const auto percents = [&](std::string_view name, double most) {
+    const double value = values.real(name);
+    if (value >= most)
+      answer.warnings.push_back(fmt::format("{} = {} is {:.4g} % a year; write {} for {} %", name,
+                                            shortest(value), 100.0 * value, shortest(value / 100.0),
+                                            shortest(value)));
+  };
+  percents("risk-free", 1.0);
+  if (values.text("sizing") == "volatility") percents("target-volatility", 2.0);
+  // A year is a row of a long panel.
+  const std::string& from = answer.settings.stats_from;
+  if (from.size() == 4 && from >= "1900" && from <= "2100")
+    answer.warnings.push_back(
+        fmt::format("stats-from = {} is row {}, which is {}; for the year write {}-01", from, from,
+                    answer.date(answer.result.run.stats_from), from));
+}
+
 // From the first decision on a signal is a question, which `interrupts` keeps until the end of the
 // command: one that comes too late to stop the work cannot cut the writing of its result short.
 // What a model that is given decides by itself, unless told otherwise.
@@ -150,7 +181,9 @@ BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interr
   const Log log = stderr_log(values.text("log-level"));
   const Threads threads(static_cast<int>(values.integer("threads")));
   BacktestAnswer answer{.values = values, .settings = backtest_settings(values)};
-  refuse_foreign_settings(values, answer.settings);
+  check_settings(values, answer.settings);
+  if (answer.settings.framework == backtest::Framework::signal && !values.has("signal"))
+    throw InputError("framework = signal needs predictions; give --signal FILE");
   Progress progress;
   progress.stage("reading the panel");
   answer.input = read_panel_input(values, log);
@@ -182,6 +215,7 @@ BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interr
                                    answer.settings.optimizer);
   answer.warnings = answer.input.warnings;
   warn_of_ignored(values, answer.warnings);
+  warn_of_slips(values, answer);
   const auto& found = answer.result.warnings;
   answer.warnings.insert(answer.warnings.end(), found.begin(), found.end());
   return answer;
@@ -202,7 +236,10 @@ std::string BacktestAnswer::first_traded() const {
 }
 
 void run_backtest(const Values& values) {
-  if (values.flag("print-config")) return print(values.to_toml());
+  if (values.flag("print-config")) {
+    check_settings(values, backtest_settings(values));
+    return print(values.to_toml());
+  }
   std::optional<OutputFolder> folder;
   if (values.has("out"))
     folder.emplace(values.text("out"), values.flag("force"), "backtest", backtest_file_names());

@@ -4,7 +4,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "help.hpp"
 #include "sharpen/base/error.hpp"
@@ -57,7 +59,13 @@ void add_command(CLI::App& program, const settings::CommandInfo& info) {
   const std::string_view what = extra.starts_with('-') ? "unknown option"
                                 : top_level            ? "unknown command"
                                                        : "unexpected argument";
-  const std::string guess = did_you_mean(word, views);
+  std::string guess = did_you_mean(word, views);
+  // A file without its flag: commands that take several kinds of file take none by position.
+  const CLI::Option* prices = place.get_option_no_throw("--prices");
+  std::error_code ignored;
+  if (!top_level && prices != nullptr && prices->count() == 0 &&
+      std::filesystem::is_regular_file(extra, ignored))
+    guess = fmt::format("; did you mean --prices {}?", printable(word));
   throw InputError(fmt::format("{} {}{}", what, printable(word), guess.empty() ? see : guess));
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include "sharpen/base/error.hpp"
@@ -20,17 +23,10 @@ std::optional<std::string> optional_text(const Values& values, std::string_view 
 
 market::PanelKind kind_of(const Values& values) {
   using enum market::PanelKind;
-  if (values.has("prices") && values.has("returns"))
-    throw InputError(
-        fmt::format("{} and {} cannot go together; give one of --prices FILE and "
-                    "--returns FILE",
-                    values.given_as("prices"), values.given_as("returns")));
+  check_panel_settings(values);
   if (!values.has("prices") && !values.has("returns"))
     throw InputError("no panel given; give --prices FILE or --returns FILE");
   if (values.has("returns")) return values.flag("gross") ? gross_returns : returns;
-  if (values.flag("gross"))
-    throw InputError(
-        fmt::format("{} has no meaning here; it goes with --returns", values.given_as("gross")));
   return prices;
 }
 
@@ -55,6 +51,38 @@ void refuse_empty(const PanelInput& input) {
       panel.n() == 0 ? "asset" : "row", example));
 }
 
+constexpr std::string_view kLikeReturns = "the values look like returns";
+
+// Days since 1970 of YYYY-MM-DD or YYYY-MM, as a panel holds them.
+double day_of(const std::string& date) {
+  const auto part = [&](std::size_t at, std::size_t length) {
+    return date.size() < at + length ? 1 : std::atoi(date.substr(at, length).c_str());
+  };
+  const std::chrono::year_month_day day(std::chrono::year(part(0, 4)),
+                                        std::chrono::month(static_cast<unsigned>(part(5, 2))),
+                                        std::chrono::day(static_cast<unsigned>(part(8, 2))));
+  return static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count());
+}
+
+// Months annualised as days make every figure a year wrong by a factor. Twice is more than
+// holidays, weekends or a market open on all days of the week explain (365 against 252).
+void doubt_periods(const Values& values, const market::Panel& returns,
+                   std::vector<std::string>& warnings) {
+  constexpr Index kFewest = 10;
+  if (!values.takes("periods-per-year") || returns.rows() < kFewest) return;
+  const double days = day_of(returns.dates.back()) - day_of(returns.dates.front());
+  const double a_year = 365.25 * static_cast<double>(returns.rows() - 1) / days;
+  const double given = values.real("periods-per-year");
+  if (!(days > 0.0) || (a_year < 2.0 * given && given < 2.0 * a_year)) return;
+  double usual = 252.0;
+  for (const double periods : {52.0, 12.0, 4.0, 1.0})
+    if (std::abs(std::log(periods / a_year)) < std::abs(std::log(usual / a_year))) usual = periods;
+  warnings.push_back(fmt::format(
+      "there are about {:.3g} periods a year by the dates, and periods-per-year is {}: figures a "
+      "year are wrong unless that is meant; for such dates give --periods-per-year {}",
+      a_year, shortest(given), shortest(usual)));
+}
+
 // What is wrong with a panel is wrong with its file.
 template <class Work>
 auto in_file(const std::string& file, const Work& work) {
@@ -67,6 +95,41 @@ auto in_file(const std::string& file, const Work& work) {
 
 }  // namespace
 
+void check_panel_settings(const Values& values) {
+  if (values.has("prices") && values.has("returns"))
+    throw InputError(
+        fmt::format("{} and {} cannot go together; give one of --prices FILE and "
+                    "--returns FILE",
+                    values.given_as("prices"), values.given_as("returns")));
+  if (!values.has("returns") && values.flag("gross"))
+    throw InputError(
+        fmt::format("{} has no meaning here; it goes with --returns", values.given_as("gross")));
+  market::check_dates(optional_text(values, "from"), optional_text(values, "to"));
+}
+
+// Returns pass for prices cell by cell. Simple returns are negative half the time; gross returns
+// lie around 1 and jump about there, while prices move little from row to row.
+std::string doubt_of_kind(const RawPanel& raw) {
+  if (raw.kind != market::PanelKind::prices) return {};
+  double cells = 0, not_positive = 0, near_one = 0, spread = 0, moves = 0;
+  const ConstMat values = raw.panel.matrix();
+  for (Index t = 1; t < values.rows; ++t)
+    for (Index j = 0; j < values.cols; ++j) {
+      const double p = values(t, j), before = values(t - 1, j);
+      if (std::isnan(p) || std::isnan(before)) continue;
+      ++cells;
+      not_positive += p <= 0 ? 1 : 0;
+      near_one += p > 0.2 && p < 5.0 ? 1 : 0;
+      spread += std::abs(p - 1.0);
+      moves += std::abs(p - before);
+    }
+  if (cells < 10) return {};
+  if (not_positive > 0.1 * cells) return fmt::format("{}: give --returns FILE", kLikeReturns);
+  if (near_one > 0.99 * cells && moves > spread)
+    return "the values look like gross returns 1 + r: give --returns FILE --gross";
+  return {};
+}
+
 RawPanel read_raw_panel(const Values& values, const Log& log) {
   RawPanel raw;
   raw.kind = kind_of(values);
@@ -75,9 +138,13 @@ RawPanel read_raw_panel(const Values& values, const Log& log) {
   log.info(fmt::format("panel of {} rows and {} assets, {} to {}", raw.panel.rows(), raw.panel.n(),
                        raw.panel.dates.front(), raw.panel.dates.back()));
   if (values.has("from") || values.has("to"))
-    raw.panel =
-        market::select_dates(raw.panel, optional_text(values, "from"), optional_text(values, "to"));
-  if (values.has("tickers")) raw.panel = market::select_tickers(raw.panel, values.list("tickers"));
+    raw.panel = in_file(raw.file, [&] {
+      return market::select_dates(raw.panel, optional_text(values, "from"),
+                                  optional_text(values, "to"));
+    });
+  if (values.has("tickers"))
+    raw.panel = in_file(raw.file,
+                        [&] { return market::select_tickers(raw.panel, values.list("tickers")); });
   return raw;
 }
 
@@ -98,13 +165,19 @@ PanelInput read_panel_input(const Values& values, const Log& log) {
   PanelInput input;
   input.file = raw.file;
   input.settings = cleaning_settings(values, raw.kind);
+  const std::string doubt = doubt_of_kind(raw);
+  // Prices like these have no returns; the first of them would be refused in less helpful words.
+  if (doubt.starts_with(kLikeReturns) && input.settings.on_suspect == market::OnSuspect::report)
+    throw InputError(fmt::format("{}: {}", printable(raw.file, 4 * raw.file.size()), doubt));
   input.cleaning = cleaned(raw, input.settings);
   raw.panel = {};
   input.warnings = market::summary(input.cleaning, input.settings);
+  if (!doubt.empty()) input.warnings.push_back(doubt);
   input.returns = in_file(input.file, [&] {
     refuse_empty(input);
     return market::simple_returns(input.cleaning.panel, input.settings.kind);
   });
+  doubt_periods(values, input.returns, input.warnings);
   return input;
 }
 

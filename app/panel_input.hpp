@@ -26,12 +26,18 @@ struct PanelInput {
 // of prices.
 PanelInput read_panel_input(const settings::Values& values, const Log& log);
 
+// Throws InputError for what contradicts itself whatever the file holds: two panels, --gross
+// without --returns, dates that are none or the wrong way round.
+void check_panel_settings(const settings::Values& values);
+
 // The steps of it. The raw panel, already cut:
 struct RawPanel {
   std::string file;
   market::PanelKind kind = market::PanelKind::prices;
   market::Panel panel;
 };
+// Why a file given as prices may hold something else; "" if nothing speaks for it.
+std::string doubt_of_kind(const RawPanel& raw);
 RawPanel read_raw_panel(const settings::Values& values, const Log& log);
 market::CleaningSettings cleaning_settings(const settings::Values& values, market::PanelKind kind);
 market::Cleaned cleaned(const RawPanel& raw, const market::CleaningSettings& settings);

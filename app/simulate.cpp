@@ -52,9 +52,9 @@ std::string answer_text(const market::SimulationSettings& settings, const market
 }  // namespace
 
 void simulate(const settings::Values& values) {
-  if (values.flag("print-config")) return print(values.to_toml());
   const market::SimulationSettings settings = simulation_settings(values);
   settings.validate();
+  if (values.flag("print-config")) return print(values.to_toml());
   if (!values.has("out")) {
     if (values.flag("json"))
       throw InputError(

@@ -170,7 +170,10 @@ std::string_view name(risk::Form form) {
 void solve(Values values) {
   if (values.flag("demo") && values.origin("k") == settings::Origin::preset)
     values.set_flag("k", std::to_string(kDemoNames));
-  if (values.flag("print-config")) return print(values.to_toml());
+  if (values.flag("print-config")) {
+    check_solve_settings(values);
+    return print(values.to_toml());
+  }
   const Solution solution = solution_of(values);
   print(values.flag("json") ? solution_json(solution) : solution_text(solution));
 }

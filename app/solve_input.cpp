@@ -104,8 +104,14 @@ market::Panel demo_panel(const Values& values) {
   return panel;
 }
 
+// "FILE: "
+std::string in_file(const SolveInput& input) {
+  return input.file.empty() ? std::string() : printable(input.file, 400) + ": ";
+}
+
 // The last `lookback` returns of the panel.
-Index window_rows(const Values& values, const market::Panel& returns) {
+Index window_rows(const Values& values, const SolveInput& input) {
+  const market::Panel& returns = input.returns;
   const settings::CountOrAll lookback = values.count_or_all("lookback");
   const Index rows = returns.rows();
   const auto range = [&] {
@@ -114,14 +120,15 @@ Index window_rows(const Values& values, const market::Panel& returns) {
   };
   if (rows < 2)
     throw InputError(
-        fmt::format("the panel has {} return{} ({}); a covariance needs at least 2: give more rows",
-                    rows, rows == 1 ? "" : "s", range()));
+        fmt::format("{}the panel has {} return{} ({}); a covariance needs at least 2: give more "
+                    "rows",
+                    in_file(input), rows, rows == 1 ? "" : "s", range()));
   if (lookback.all) return rows;
   if (lookback.count > rows)
     throw InputError(fmt::format(
-        "lookback = {} is more than the {} returns of the panel ({}); give --lookback all, "
+        "{}lookback = {} is more than the {} returns of the panel ({}); give --lookback all, "
         "--lookback {} or less, or more rows",
-        lookback.count, rows, range(), rows));
+        in_file(input), lookback.count, rows, range(), rows));
   return static_cast<Index>(lookback.count);
 }
 
@@ -165,15 +172,11 @@ void leave_out_absent(SolveInput& input, Index rows) {
   if (absent.empty()) return;
   if (present.empty())
     throw InputError(fmt::format(
-        "no asset has returns throughout the window of {} rows; give a shorter --lookback", rows));
+        "{}no asset has returns throughout the window of {} rows; give a shorter --lookback",
+        in_file(input), rows));
   input.returns = market::select_tickers(input.returns, present);
   input.warnings.push_back(
       fmt::format("without returns throughout the window: {}; left out", some_of(absent)));
-}
-
-// "FILE: "
-std::string in_file(const SolveInput& input) {
-  return input.file.empty() ? std::string() : printable(input.file, 400) + ": ";
 }
 
 // Assets without variance: nothing to measure if they are all like that, else a warning.
@@ -253,7 +256,7 @@ SolveInput from_panel(const Values& values, Source source, const Threads& thread
     input.warnings = std::move(panel.warnings);
   }
 
-  const Index rows = window_rows(values, input.returns);
+  const Index rows = window_rows(values, input);
   leave_out_absent(input, rows);
   const Index end = input.returns.rows();
   const ConstMat window = input.returns.matrix().middle_rows(end - rows, rows);
@@ -318,6 +321,13 @@ SolveInput from_moments(const Values& values, Source source, const Log& log) {
 }
 
 }  // namespace
+
+void check_solve_settings(const Values& values) {
+  const bool any = values.has("prices") || values.has("returns") || values.has("moments") ||
+                   values.has("mean") || values.has("cov") || values.flag("demo");
+  if (any) refuse_foreign_settings(values, find_source(values));
+  market::check_dates(optional_text(values, "from"), optional_text(values, "to"));
+}
 
 SolveInput read_solve_input(const Values& values, const Threads& threads, const Log& log) {
   const Source source = find_source(values);

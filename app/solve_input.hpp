@@ -38,6 +38,9 @@ struct SolveInput {
   }
 };
 
+// Throws InputError for what contradicts itself whatever the files hold; nothing given is fine.
+void check_solve_settings(const settings::Values& values);
+
 SolveInput read_solve_input(const settings::Values& values, const Threads& threads, const Log& log);
 
 }  // namespace sharpen::app

@@ -62,6 +62,21 @@ std::optional<double> share_of(const std::string& split) {
 
 }  // namespace
 
+void check_split(const std::string& split) {
+  const bool year = split.size() == 4 && all_digits(split);
+  if (year || split == "none" || share_of(split)) return;
+  if (market::parse_date(split).format == market::DateFormat::none) refuse_split(split);
+}
+
+void check_stats_from(const std::string& stats_from) {
+  if (all_digits(stats_from) && stats_from.size() < 8) return;
+  if (market::parse_date(stats_from).format == market::DateFormat::none)
+    throw InputError(fmt::format(
+        "stats-from = {} is neither a row nor a date; write a row of the returns, from 1, or a "
+        "date YYYY-MM-DD or YYYY-MM",
+        printable(stats_from)));
+}
+
 Index split_row(std::span<const std::string> dates, const std::string& split) {
   const auto rows = static_cast<Index>(dates.size());
   if (rows < 2)
@@ -96,13 +111,8 @@ Index stats_row(std::span<const std::string> dates, const std::string& stats_fro
           stats_from, rows));
     return row - 1;
   }
-  const market::ParsedDate date = market::parse_date(stats_from);
-  if (date.format == market::DateFormat::none)
-    throw InputError(fmt::format(
-        "stats-from = {} is neither a row nor a date; write a row of the returns, from 1, or a "
-        "date YYYY-MM-DD or YYYY-MM",
-        printable(stats_from)));
-  const Index row = first_from(dates, date.iso);
+  check_stats_from(stats_from);
+  const Index row = first_from(dates, market::parse_date(stats_from).iso);
   if (row == rows)
     throw InputError(
         fmt::format("stats-from = {} is after the last return; the returns run from {}",

@@ -81,12 +81,18 @@ Panel simple_returns(const Panel& panel, PanelKind kind) {
   return out;
 }
 
-Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
-                   const std::optional<std::string>& to) {
+void check_dates(const std::optional<std::string>& from, const std::optional<std::string>& to) {
   const std::string first = from ? checked_bound("from", *from) : std::string();
   const std::string last = to ? checked_bound("to", *to) : std::string();
   if (from && to && compare(first, last) > 0)
     throw InputError(fmt::format("from = {} is after to = {}; exchange them", first, last));
+}
+
+Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
+                   const std::optional<std::string>& to) {
+  check_dates(from, to);
+  const std::string first = from ? checked_bound("from", *from) : std::string();
+  const std::string last = to ? checked_bound("to", *to) : std::string();
   const auto begin =
       std::partition_point(panel.dates.begin(), panel.dates.end(),
                            [&](const std::string& date) { return compare(date, first) < 0; });

@@ -92,4 +92,8 @@ Index split_row(std::span<const std::string> dates, const std::string& split);
 // row that is not before it.
 Index stats_row(std::span<const std::string> dates, const std::string& stats_from);
 
+// Throw InputError for a text that these two cannot read, whatever the dates.
+void check_split(const std::string& split);
+void check_stats_from(const std::string& stats_from);
+
 }  // namespace sharpen::backtest

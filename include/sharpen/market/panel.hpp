@@ -70,6 +70,9 @@ std::string panel_csv(const Panel& panel);
 // for prices with fewer than two rows or not positive, and for a return that overflows.
 Panel simple_returns(const Panel& panel, PanelKind kind = PanelKind::prices);
 
+// Throws InputError for a bound that select_dates cannot read, and for two in the wrong order.
+void check_dates(const std::optional<std::string>& from, const std::optional<std::string>& to);
+
 // Rows from `from` to `to`, both inclusive and optional: YYYY-MM-DD (or YYYYMMDD), YYYY-MM (or
 // YYYYMM), YYYY. Dates are compared to the precision both sides have: `to` 2020-03 keeps all of
 // March. No rows left is an InputError that names the panel's range.
