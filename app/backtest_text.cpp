@@ -48,13 +48,26 @@ std::string drawdown_text(const BacktestAnswer& answer) {
   return text;
 }
 
+std::string_view in_words(backtest::PeriodStatus status) {
+  using enum backtest::PeriodStatus;
+  switch (status) {
+    case neutral_face: return " (net position zero)";
+    case no_signal: return " (cash: nothing worth holding)";
+    case invalid_input: return " (cash: no covariance)";
+    case held: return " (no decision)";
+    case idle: return " (before the first decision)";
+    default: return "";
+  }
+}
+
 std::string status_text(const backtest::Run& run) {
   std::string text;
   for (int s = 0; s < backtest::kPeriodStatuses; ++s) {
     const auto status = static_cast<backtest::PeriodStatus>(s);
     const auto count = std::count(run.status.begin() + run.stats_from, run.status.end(), status);
     if (count > 0)
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, backtest::name(status));
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, backtest::name(status),
+                          in_words(status));
   }
   return text.empty() ? "–" : text;
 }
@@ -85,9 +98,11 @@ std::string backtest_text(const BacktestAnswer& answer) {
   out += line("Sharpe",
               fmt::format("{} per period, {} annualised ({} periods a year)", number(m.sharpe),
                           number(m.sharpe_annualized), shortest(m.periods_per_year)));
-  out += line("95 %", fmt::format("{} to {} per period; above zero with probability {}",
+  const double year = std::sqrt(m.periods_per_year);
+  out += line("95 %", fmt::format("{} to {} per period, {} to {} annualised",
                                   number(s.interval.low), number(s.interval.high),
-                                  percent(s.probabilistic)));
+                                  number(year * s.interval.low), number(year * s.interval.high)));
+  out += line("above zero", fmt::format("with probability {}", percent(s.probabilistic)));
   if (s.trials > 1)
     out += line("deflated", fmt::format("{} after {} trials", percent(s.deflated), s.trials));
   out += line("return", fmt::format("{} a year, volatility {} a year, Sortino {} annualised",
@@ -95,14 +110,22 @@ std::string backtest_text(const BacktestAnswer& answer) {
                                     number(m.sortino_annualized)));
   out += line("wealth", fmt::format("{} from 1", money(m.final_wealth)));
   out += line("drawdown", drawdown_text(answer));
+  out +=
+      line("periods", fmt::format("{} with a gain; the best {}, the worst {}", percent(m.hit_rate),
+                                  percent(m.best_return), percent(m.worst_return)));
   out += line("turnover",
               fmt::format("{} per rebalance, {} a year ({} rebalances)", number(m.turnover),
                           money(m.turnover_annualized), m.n_rebalances));
+  if (answer.settings.cost_bps > 0.0 && m.n_periods > 0)
+    out +=
+        line("costs", fmt::format("{} a year, at {} basis points of what is traded",
+                                  percent(1e-4 * answer.settings.cost_bps * m.turnover_annualized),
+                                  shortest(answer.settings.cost_bps)));
   out += line(
       "exposure",
       fmt::format("gross {}, net {}, {} names on average", number(m.mean_gross), number(m.mean_net),
                   m.n_periods > 0 ? fmt::format("{:.1f}", m.mean_cardinality) : "–"));
-  out += line("periods", status_text(run));
+  out += line("decisions", status_text(run));
   if (!answer.settings.benchmark.empty()) out += line("benchmark", benchmark_text(answer));
   if (answer.result.regret) out += line("regret", regret_text(*answer.result.regret));
   for (const std::string& warning : answer.warnings) out += line("warning", warning);
