@@ -1,5 +1,5 @@
-// Cleaning: each rule on a panel made for it, what each mode does, gaps and universes, and the
-// suspects that the real data are known to hold.
+// Cleaning: what each mode does, gaps and universes, and the suspects that the real data are known
+// to hold.
 #include "sharpen/market/cleaning.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include <cmath>
 #include <set>
 
+#include "calm_panels.hpp"
 #include "input_files.hpp"
-#include "sharpen/base/random.hpp"
 
 namespace sharpen::market {
 namespace {
@@ -20,213 +20,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsNan;
-using testing::StartsWith;
-
-constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
-
-// Quiet random walks: 1 % a day, nothing suspect in them.
-Panel calm(Index n, Index rows, std::uint64_t seed = 1) {
-  Panel panel;
-  for (Index j = 0; j < n; ++j) panel.tickers.push_back(fmt::format("T{}", j));
-  Random random(seed);
-  std::vector<double> price(static_cast<std::size_t>(n), 100.0);
-  for (Index t = 0; t < rows; ++t) {
-    panel.dates.push_back(
-        fmt::format("{:04}-{:02}-{:02}", 2000 + t / 336, 1 + t / 28 % 12, 1 + t % 28));
-    for (double& p : price) panel.values.push_back(p *= std::exp(0.01 * random.normal()));
-  }
-  return panel;
-}
-
-double& at(Panel& panel, Index t, Index j) {
-  return panel.values[static_cast<std::size_t>(t * panel.n() + j)];
-}
-const std::string& date(const Panel& panel, Index t) {
-  return panel.dates[static_cast<std::size_t>(t)];
-}
-
-// Multiplies the prices of an asset by a factor from row t on.
-void scale_from(Panel& panel, Index t, Index j, double factor) {
-  for (; t < panel.rows(); ++t) at(panel, t, j) *= factor;
-}
-
-// "T1 split 2000-02-03", one line per finding.
-std::vector<std::string> found(const Cleaned& cleaned) {
-  std::vector<std::string> out;
-  for (const Finding& finding : cleaned.findings)
-    out.push_back(fmt::format("{}{}{} {}", finding.ticker, finding.ticker.empty() ? "" : " ",
-                              name(finding.rule), finding.first_date));
-  return out;
-}
-std::vector<std::string> found_in(const Panel& panel, PanelKind kind = PanelKind::prices) {
-  return found(clean(panel, {.kind = kind}));
-}
-
-Panel as_returns(const Panel& prices, PanelKind kind) {
-  Panel returns = simple_returns(prices);
-  if (kind == PanelKind::gross_returns)
-    for (double& r : returns.values) r += 1.0;
-  return returns;
-}
-
-// ---- rules
-
-TEST(Suspects, AreNoneInACalmMarket) {
-  EXPECT_THAT(found_in(calm(20, 600)), IsEmpty());
-  EXPECT_THAT(found_in(calm(1, 600)), IsEmpty());
-  EXPECT_THAT(found_in(as_returns(calm(5, 600), PanelKind::returns), PanelKind::returns),
-              IsEmpty());
-}
-
-TEST(Suspects, SplitsAreWholeRatiosThatStay) {
-  for (const Index n : {1, 4, 30})
-    for (const double ratio : {1.0 / 2, 1.0 / 3, 1.0 / 10, 1.0 / 50, 2.0, 5.0, 100.0}) {
-      Panel panel = calm(n, 100);
-      scale_from(panel, 60, n - 1, ratio);
-      const Cleaned cleaned = clean(panel, {});
-      ASSERT_THAT(found(cleaned), ElementsAre(fmt::format("T{} split {}", n - 1, date(panel, 60))))
-          << ratio;
-      const Finding& split = cleaned.findings[0];
-      EXPECT_EQ(split.ratio, std::lround(std::max(ratio, 1.0 / ratio)));
-      EXPECT_NEAR(split.size / ratio, 1.0, 0.06);
-      EXPECT_EQ(split.column, n - 1);
-      EXPECT_EQ(split.first_row, 60);
-      EXPECT_EQ(split.last_row, 60);
-      EXPECT_FALSE(split.may_be_real);
-      EXPECT_EQ(split.done, "leaves it");
-    }
-}
-
-TEST(Suspects, ASplitMayComeInTheFirstOrLastRowsAndOverAGap) {
-  for (const Index t : {1, 2, 98, 99}) {
-    Panel panel = calm(5, 100);
-    scale_from(panel, t, 2, 0.25);
-    EXPECT_THAT(found_in(panel), ElementsAre("T2 split " + date(panel, t))) << t;
-  }
-  Panel panel = calm(5, 100);
-  scale_from(panel, 50, 2, 0.25);
-  at(panel, 49, 2) = at(panel, 48, 2) = kMissing;
-  EXPECT_THAT(found_in(panel),
-              ElementsAre("T2 split " + date(panel, 50), "T2 gap " + date(panel, 48)));
-}
-
-TEST(Suspects, AMoveThatTheMarketSharesIsNoSplit) {
-  Panel panel = calm(12, 100);
-  for (Index j = 0; j < 12; ++j) scale_from(panel, 60, j, 0.5);
-  EXPECT_THAT(found_in(panel), IsEmpty());
-  Panel two = calm(2, 100);
-  for (Index j = 0; j < 2; ++j) scale_from(two, 60, j, 0.5);
-  EXPECT_THAT(found_in(two), IsEmpty());
-}
-
-TEST(Suspects, AHalvedPriceThatComesBackIsAJumpAndNoSplit) {
-  Panel panel = calm(12, 100);
-  at(panel, 60, 3) *= 0.5;
-  EXPECT_THAT(found_in(panel),
-              ElementsAre("T3 jump " + date(panel, 60), "T3 jump " + date(panel, 61)));
-}
-
-TEST(Suspects, ACrashInARestlessMarketIsAskedAbout) {
-  Panel panel = calm(12, 100);
-  Random random(3);
-  double level = 100.0;
-  for (Index t = 0; t < 100; ++t)
-    at(panel, t, 3) = (level *= std::exp(0.06 * (t % 2 == 0 ? 1 : -1) + 0.01 * random.normal()));
-  scale_from(panel, 61, 3, std::exp(0.06) / 3.0);
-  const Cleaned cleaned = clean(panel, {});
-  ASSERT_THAT(found(cleaned), ElementsAre("T3 split " + date(panel, 61)));
-  EXPECT_TRUE(cleaned.findings[0].may_be_real);
-  EXPECT_THAT(cleaned.findings[0].question,
-              StartsWith("a 3-for-1 split that the prices are not adjusted for? It may be a real "
-                         "crash: the asset moves "));
-}
-
-TEST(Suspects, JumpsHaveNoWholeRatio) {
-  for (const double factor : {1.0 / 1.9, 1.0 / 2.45, 2.45, 4.5, 7.5}) {
-    Panel panel = calm(6, 100);
-    scale_from(panel, 60, 1, factor);
-    EXPECT_THAT(found_in(panel), ElementsAre("T1 jump " + date(panel, 60))) << factor;
-  }
-  Panel ordinary = calm(6, 100);
-  scale_from(ordinary, 60, 1, 1.5);
-  EXPECT_THAT(found_in(ordinary), IsEmpty());
-}
-
-TEST(Suspects, PrintsComeBackWithinAWeek) {
-  for (const double factor : {10.0, 0.1, 100.0, 0.001})
-    for (const Index days : {1, 2, 5}) {
-      Panel panel = calm(6, 100);
-      for (Index t = 60; t < 60 + days; ++t) at(panel, t, 1) *= factor;
-      const Cleaned cleaned = clean(panel, {});
-      ASSERT_THAT(found(cleaned), ElementsAre("T1 print " + date(panel, 60))) << factor << days;
-      EXPECT_EQ(cleaned.findings[0].last_date, date(panel, 59 + days));
-      EXPECT_NEAR(cleaned.findings[0].size / factor, 1.0, 0.06);
-    }
-}
-
-TEST(Suspects, FrozenRunsAreTenEqualRows) {
-  for (const Index run : {9, 10, 40}) {
-    Panel panel = calm(6, 100);
-    for (Index t = 30; t < 30 + run; ++t) at(panel, t, 4) = at(panel, 29, 4);
-    const Cleaned cleaned = clean(panel, {});
-    if (run < 10) {
-      EXPECT_THAT(found(cleaned), IsEmpty());
-      continue;
-    }
-    ASSERT_THAT(found(cleaned), ElementsAre("T4 frozen " + date(panel, 30)));
-    EXPECT_EQ(cleaned.findings[0].size, static_cast<double>(run));
-    EXPECT_EQ(cleaned.findings[0].last_date, date(panel, 29 + run));
-  }
-}
-
-TEST(Suspects, HolidaysAreRowsWhereNearlyNobodyMoves) {
-  for (const Index moving : {0, 4, 5}) {
-    Panel panel = calm(12, 100);
-    for (Index j = moving; j < 12; ++j) at(panel, 40, j) = at(panel, 39, j);
-    if (moving == 5) {
-      EXPECT_THAT(found_in(panel), IsEmpty());
-    } else {
-      EXPECT_THAT(found_in(panel), ElementsAre("holiday " + date(panel, 40))) << moving;
-    }
-  }
-  Panel empty = calm(12, 100);  // a row without any price
-  for (Index j = 0; j < 12; ++j) at(empty, 40, j) = kMissing;
-  EXPECT_EQ(clean(empty, {}).suspects(), 1);
-  Panel pair = calm(2, 100);
-  for (Index j = 0; j < 2; ++j) at(pair, 40, j) = at(pair, 39, j);
-  EXPECT_THAT(found_in(pair), IsEmpty());
-}
-
-TEST(Suspects, AFrozenAssetMakesNoHoliday) {
-  Panel panel = calm(12, 100);
-  for (Index j = 0; j < 11; ++j)
-    for (Index t = 30; t < 60; ++t) at(panel, t, j) = at(panel, 29, j);
-  const Cleaned cleaned = clean(panel, {});
-  EXPECT_EQ(cleaned.findings.size(), 11u);
-  for (const Finding& finding : cleaned.findings) EXPECT_EQ(finding.rule, Rule::frozen);
-}
-
-TEST(Suspects, AreTheSameInReturns) {
-  Panel panel = calm(6, 100);
-  scale_from(panel, 60, 1, 1.0 / 3);
-  at(panel, 20, 2) *= 10;
-  for (Index t = 30; t < 45; ++t) at(panel, t, 4) = at(panel, 29, 4);
-  for (const PanelKind kind : {PanelKind::returns, PanelKind::gross_returns})
-    EXPECT_THAT(found_in(as_returns(panel, kind), kind),
-                ElementsAre("T1 split " + date(panel, 60), "T2 print " + date(panel, 20),
-                            "T4 frozen " + date(panel, 30)));
-}
-
-TEST(Suspects, AreFoundWhereNumbersAreExtreme) {
-  Panel panel = calm(3, 50);
-  at(panel, 20, 0) = 1e300;
-  at(panel, 21, 0) = 1e-300;
-  at(panel, 22, 1) = 5e-324;
-  const Cleaned cleaned = clean(panel, {});
-  EXPECT_GE(cleaned.suspects(), 2);
-  Panel one_row{{"2024-01-02"}, {"A", "B"}, {1.0, kMissing}};
-  EXPECT_THAT(found_in(one_row), ElementsAre("B no-value 2024-01-02"));
-}
 
 // ---- modes
 
@@ -363,6 +156,18 @@ TEST_F(Modes, DropDayLeavesNoAssetWithoutAnyPrice) {
   EXPECT_EQ(result.dropped[0].reason, "no value in these dates");
 }
 
+TEST_F(Modes, DropDayLeavesThePricesOfAssetsThatAreNotThereThatDay) {
+  for (Index t = 50; t < 100; ++t) at(panel_, t, 3) = kMissing;
+  for (Index t = 0; t < 61; ++t) at(panel_, t, 4) = kMissing;
+  scale_from(panel_, 60, 1, 0.5);
+  const Cleaned result =
+      clean(panel_, {.universe = Universe::available, .on_suspect = OnSuspect::drop_day});
+  ASSERT_EQ(result.panel.rows(), 99);
+  for (Index t = 0; t < 50; ++t) EXPECT_EQ(result.panel.matrix()(t, 3), original_.matrix()(t, 3));
+  for (Index t = 60; t < 99; ++t)
+    EXPECT_EQ(result.panel.matrix()(t, 4), original_.matrix()(t + 1, 4));
+}
+
 TEST_F(Modes, AdjustTreatsSeveralSuspectsOfOneAssetTogether) {
   scale_from(panel_, 60, 1, 1.0 / 4);
   scale_from(panel_, 30, 1, 2.0);  // a reverse split
@@ -399,6 +204,15 @@ TEST_F(Modes, AdjustOfAPrintInReturnsLeavesTheOtherReturnsAlone) {
   EXPECT_NEAR(1.0 + result.panel.matrix()(20, 2),
               (1.0 + expected.matrix()(19, 2)) * (1.0 + expected.matrix()(20, 2)), 1e-13);
   for (const Index t : {18, 21}) EXPECT_EQ(result.panel.matrix()(t, 2), returns.matrix()(t, 2));
+  // A missing return on the way is none.
+  at(panel_, 21, 2) *= 10;
+  returns = as_returns(panel_, PanelKind::returns);
+  at(returns, 20, 2) = kMissing;
+  const Cleaned holed =
+      clean(returns, {.kind = PanelKind::returns, .on_suspect = OnSuspect::adjust});
+  EXPECT_EQ(holed.panel.matrix()(20, 2), 0.0);
+  EXPECT_NEAR(1.0 + holed.panel.matrix()(21, 2),
+              (1.0 + returns.matrix()(19, 2)) * (1.0 + returns.matrix()(21, 2)), 1e-13);
 }
 
 TEST_F(Modes, ErrorNamesTheFirstSuspect) {
