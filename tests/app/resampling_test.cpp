@@ -13,6 +13,7 @@ namespace {
 
 using backtest::testing::random_panel;
 using nlohmann::json;
+using ::testing::EndsWith;
 using testing::Finished;
 using testing::Folder;
 using testing::run_program;
@@ -73,7 +74,7 @@ TEST_F(Resampling, RuinMakesDoWithShorterBlocks) {
 }
 
 // Starts the program, interrupts it after a while, and gives its exit code (-1 if it was killed).
-int interrupted(std::vector<std::string> arguments, const std::string& err) {
+int interrupted_after(int wait_ms, std::vector<std::string> arguments, const std::string& err) {
   arguments.insert(arguments.begin(), SHARPEN_BINARY);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -85,23 +86,31 @@ int interrupted(std::vector<std::string> arguments, const std::string& err) {
     execv(argv[0], argv.data());
     _exit(127);
   }
-  usleep(500 * 1000);
+  usleep(static_cast<useconds_t>(wait_ms) * 1000);
   kill(child, SIGINT);
   int status = 0;
   waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// Ten million replications would take minutes.
+// On a busy machine the signal may come before the program listens to it.
+int interrupted(const std::vector<std::string>& arguments, const std::string& err) {
+  int code = -1;
+  for (const int wait_ms : {300, 1000, 4000, 10000})
+    if (code < 0) code = interrupted_after(wait_ms, arguments, err);
+  return code;
+}
+
+// Ten million replications would take minutes. Progress may be told before the error.
 TEST_F(Resampling, CtrlCStopsIt) {
   const std::string a = folder_.path("a"), b = folder_.path("b"), err = folder_.path("err");
   ASSERT_EQ(run_program(flags({"--out", a})).exit_code, 0);
   ASSERT_EQ(run_program(flags({"--out", b, "--cost-bps", "5", "--rebalance", "7"})).exit_code, 0);
   EXPECT_EQ(interrupted({"compare", a, b, "--replications", "10000000"}, err), 1);
-  EXPECT_EQ(text_of(err), "sharpen: error: interrupted\n");
+  EXPECT_THAT(text_of(err), EndsWith("sharpen: error: interrupted\n"));
   const std::string c = folder_.path("c");
   EXPECT_EQ(interrupted(flags({"--out", c, "--replications", "10000000"}), err), 1);
-  EXPECT_EQ(text_of(err), "sharpen: error: interrupted; nothing was written\n");
+  EXPECT_THAT(text_of(err), EndsWith("sharpen: error: interrupted; nothing was written\n"));
   EXPECT_FALSE(std::filesystem::exists(c));
 }
 
