@@ -170,6 +170,8 @@ class SdrPolicy : public RiskPolicy {
   ~SdrPolicy() override;
 
   bool sequential() const override { return true; }
+  // A relaxation takes far longer than its covariance; between batches a walk can be stopped.
+  Index batch_size(Index, Index) const override { return 1; }
 
  private:
   std::unique_ptr<Chooser> chooser(const WindowBatch& batch, const risk::Risk& risk,
