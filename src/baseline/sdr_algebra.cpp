@@ -5,6 +5,12 @@
 
 namespace sharpen::baseline {
 
+namespace {
+
+constexpr Index kFew = 7;
+
+}  // namespace
+
 void mirror_lower(Matrix& A) {
   for (Index j = 0; j < A.cols(); ++j)
     for (Index i = j + 1; i < A.rows(); ++i) A(j, i) = A(i, j);
@@ -55,18 +61,31 @@ Spectrum::Spectrum(Index n)
       tau_(n),
       top_(n),
       work_(static_cast<std::size_t>(1 + 6 * n + 2 * n * n + 64 * n)),
-      integers_(static_cast<std::size_t>(3 + 10 * n)),
+      integers_(static_cast<std::size_t>(16 + 10 * n)),
       support_(static_cast<std::size_t>(2 * n)) {}
 
-bool Spectrum::reduce(Matrix& A) {
+// Few vectors come one by one; from about a seventh of them on, all at once is quicker.
+bool Spectrum::reduce(Matrix& A, Index expected) {
   const int work = static_cast<int>(work_.size());
   if (!A.allFinite()) return false;
   if (LAPACKE_dsytrd_work(LAPACK_COL_MAJOR, 'L', n_, A.data(), n_, diagonal_.data(), off_.data(),
                           tau_.data(), work_.data(), work) != 0)
     return false;
+  have_vectors_ = false;
+  if (kFew * expected > n_) return tridiagonal_vectors();
   value_ = diagonal_;
   e_ = off_;
   return LAPACKE_dsterf_work(n_, value_.data(), e_.data()) == 0;
+}
+
+bool Spectrum::tridiagonal_vectors() {
+  if (Z_.cols() < n_) Z_.resize(n_, n_);
+  value_ = diagonal_;
+  e_ = off_;
+  have_vectors_ = LAPACKE_dstedc_work(LAPACK_COL_MAJOR, 'I', n_, value_.data(), e_.data(),
+                                      Z_.data(), n_, work_.data(), static_cast<int>(work_.size()),
+                                      integers_.data(), static_cast<int>(integers_.size())) == 0;
+  return have_vectors_;
 }
 
 bool Spectrum::values(Matrix& A) { return reduce(A); }
@@ -86,21 +105,25 @@ bool Spectrum::vectors(Matrix& A) {
 
 bool Spectrum::top_vectors(Matrix& A, Index count) {
   const int r = static_cast<int>(count), work = static_cast<int>(work_.size());
+  if (!have_vectors_ && kFew * count > n_ && !tridiagonal_vectors()) return false;
   if (Z_.cols() < count) Z_.resize(n_, count);
-  d_ = diagonal_;
-  e_ = off_;
-  lapack_int found = 0;
-  lapack_logical high_accuracy = 1;
-  if (LAPACKE_dstemr_work(LAPACK_COL_MAJOR, 'V', 'I', n_, d_.data(), e_.data(), 0.0, 0.0,
-                          n_ - r + 1, n_, &found, top_.data(), Z_.data(), n_, r, support_.data(),
-                          &high_accuracy, work_.data(), work, integers_.data(),
-                          static_cast<int>(integers_.size())) != 0 ||
-      found != r)
+  double* top = Z_.data() + (have_vectors_ ? static_cast<Index>(n_ - r) * n_ : 0);
+  if (!have_vectors_) {
+    d_ = diagonal_;
+    e_ = off_;
+    lapack_int found = 0;
+    lapack_logical high_accuracy = 1;
+    if (LAPACKE_dstemr_work(LAPACK_COL_MAJOR, 'V', 'I', n_, d_.data(), e_.data(), 0.0, 0.0,
+                            n_ - r + 1, n_, &found, top_.data(), top, n_, r, support_.data(),
+                            &high_accuracy, work_.data(), work, integers_.data(),
+                            static_cast<int>(integers_.size())) != 0 ||
+        found != r)
+      return false;
+  }
+  if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n_, r, A.data(), n_, tau_.data(), top,
+                          n_, work_.data(), work) != 0)
     return false;
-  if (LAPACKE_dormtr_work(LAPACK_COL_MAJOR, 'L', 'L', 'N', n_, r, A.data(), n_, tau_.data(),
-                          Z_.data(), n_, work_.data(), work) != 0)
-    return false;
-  A.leftCols(count) = Z_.leftCols(count);
+  std::copy(top, top + count * n_, A.data());
   return true;
 }
 

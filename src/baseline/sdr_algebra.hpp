@@ -42,15 +42,19 @@ class Spectrum {
   bool vectors(Matrix& A);  // A becomes the eigenvectors, its columns in the order of value()
   bool largest(Matrix& A, double& value);
 
-  // Like values(), but keeps what top_vectors needs. Then A's first `count` columns become
-  // eigenvectors of the `count` largest eigenvalues, ascending.
-  bool reduce(Matrix& A);
+  // Like values(), but keeps what top_vectors needs; `expected` is a guess at how many vectors will
+  // be asked for, and costs time only if wrong. Then A's first `count` columns become eigenvectors
+  // of the `count` largest eigenvalues, ascending.
+  bool reduce(Matrix& A, Index expected = 1);
   bool top_vectors(Matrix& A, Index count);
 
   const Vector& value() const { return value_; }
 
  private:
+  bool tridiagonal_vectors();
+
   int n_;
+  bool have_vectors_ = false;  // Z holds all eigenvectors of the tridiagonal matrix
   Vector value_, diagonal_, off_, d_, e_, tau_, top_;
   Matrix Z_;
   std::vector<double> work_;

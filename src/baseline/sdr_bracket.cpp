@@ -10,7 +10,6 @@ namespace {
 using Real = long double;
 
 constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2.0L;  // of rounding
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Theta is raised by these relative steps until its slack is proved: 1e-14, growing eightfold.
 constexpr double kFirstRaise = 1e-14;
@@ -53,56 +52,6 @@ void Bracket::begin(const ScaledProblem& problem) {
   V_.setZero();
   primal_ = problem.greedy_value;
   Y_.noalias() = problem.greedy * problem.greedy.transpose();
-}
-
-void Bracket::offer_primal(const Matrix& Y) {
-  const ScaledProblem& p = *problem_;
-  const Vector diagonal = Y.diagonal();
-  const double trace = diagonal.sum();
-  const double off = Y.cwiseAbs().sum() - trace;
-  // Sums over n^2 terms that cancel: every rounding error counts against the point.
-  Real value_sum = 0.0L, value_size = 0.0L, risk_sum = 0.0L, risk_size = 0.0L;
-  for (Index j = 0; j < p.n(); ++j) {
-    for (Index i = 0; i < p.n(); ++i) {
-      const Real y = Y(i, j), value = y * p.mu[i] * p.mu[j], risk = y * p.Sigma(i, j);
-      value_sum += value;
-      value_size += std::abs(value);
-      risk_sum += risk;
-      risk_size += std::abs(risk);
-    }
-  }
-  const double terms = static_cast<double>(p.n() * p.n()) + 16.0;
-  const auto value = static_cast<double>(value_sum - terms * kUnit * value_size) * (1.0 - kEps);
-  const auto risk = static_cast<double>(risk_sum + terms * kUnit * risk_size) * (1.0 + kEps);
-  if (!(risk > 0.0) || !std::isfinite(value) || !std::isfinite(risk)) return;
-
-  const double rounding = terms * kEps;
-  const double room = (p.kappa - 1.0) * trace * (1.0 - rounding);
-  const double value_diagonal = diagonal.cwiseProduct(p.mu.cwiseAbs2()).sum();
-  const double risk_diagonal = diagonal.cwiseProduct(p.Sigma.diagonal()).sum();
-  const double keep = off > room ? room / off : 1.0;  // of the entries off the diagonal
-  const double shrunk_risk = risk_diagonal + keep * (risk - risk_diagonal);
-  const double shrunk = (value_diagonal + keep * (value - value_diagonal)) / shrunk_risk;
-
-  // Linear in the share of the greedy portfolio, whose own excess is negative: convexity makes
-  // the mixture feasible.
-  const double l1 = p.greedy.lpNorm<1>();
-  const double excess = (off - room) / risk;
-  const double greedy_excess = l1 * l1 - (p.kappa - rounding) * p.greedy.squaredNorm();
-  double share = 0.0;
-  if (excess > 0.0) share = greedy_excess < 0.0 ? excess / (excess - greedy_excess) : 1.0;
-  const double mixed = (1.0 - share) * value / risk + share * p.greedy_value;
-
-  if (!(std::max(shrunk, mixed) > primal_)) return;
-  if (shrunk >= mixed) {
-    Y_ = (keep / shrunk_risk) * Y;
-    Y_.diagonal() = diagonal / shrunk_risk;
-    primal_ = shrunk;
-  } else {
-    Y_ = ((1.0 - share) / risk) * Y;
-    Y_.noalias() += share * p.greedy * p.greedy.transpose();
-    primal_ = mixed;
-  }
 }
 
 // Balanced by powers of two, so that no asset drowns in the rounding of another: B S B is PSD if

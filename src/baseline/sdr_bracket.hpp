@@ -44,8 +44,9 @@ class Bracket {
   // Starts again, from the greedy portfolio.
   void begin(const ScaledProblem& problem);
 
-  // Y PSD (n, n), known up to a factor. Where it breaks sum |Y_ij| <= kappa tr Y it is mixed with
-  // its own diagonal or with the greedy portfolio, whichever keeps more; the best point is kept.
+  // Y PSD (n, n), known up to a factor. Where it breaks sum |Y_ij| <= kappa tr Y, its small rows
+  // are cut, and what is left is mixed with its own diagonal or with the greedy portfolio, as keeps
+  // most; the best point is kept.
   void offer_primal(const Matrix& Y);
   // nu, V (n, n; the diagonal is not read) and a theta near the least one that is feasible with
   // them; kept if a theta below the present bound can be proved. True if it was.
@@ -62,12 +63,17 @@ class Bracket {
   double nu() const { return nu_; }
 
  private:
+  struct Sums;    // over the rows and columns of some assets
+  struct Repair;  // of a point that is not feasible
+  Repair repair(const Sums& sums) const;
+  void keep_primal(const Matrix& Y, const Repair& repair);
   bool slack_is_positive(double theta, double nu, const Matrix& V);
 
   const ScaledProblem* problem_ = nullptr;
   double primal_ = 0.0, dual_ = std::numeric_limits<double>::infinity(), nu_ = 0.0;
   Matrix Y_, V_;
   std::vector<long double> slack_;
+  std::vector<Index> order_;  // assets by falling Y_ii
 };
 
 }  // namespace sharpen::baseline

@@ -10,6 +10,7 @@ namespace {
 constexpr double kRelaxation = 1.8;  // rho in (0, 2)
 constexpr Index kCheckEvery = 10;    // steps between looks at the gap
 constexpr Index kFirstRebalance = 20;
+constexpr double kPrimalShare = 0.7;  // feasible primal points come last: favour their constraint
 
 // C = F F^T, F (n, r).
 void gram(const Matrix& F, Index r, Matrix& C) {
@@ -66,6 +67,7 @@ void FirstOrder::start() {
   whitened(X_, G_);
   whitened(W_, A_);
   nu_ = W_(1, 0);
+  rank_ = 1;
   best_theta_ = std::numeric_limits<double>::infinity();
 }
 
@@ -105,7 +107,7 @@ bool FirstOrder::project_primal() {
   scratch_ = X_ + tau * (2.0 * next_A_ - A_);
   cblas_dsyr(CblasColMajor, CblasLower, order_of(scratch_), tau, m_.data(), 1, scratch_.data(),
              order_of(scratch_));
-  if (!spectrum_.reduce(scratch_)) return false;
+  if (!spectrum_.reduce(scratch_, rank_)) return false;
   const Vector& e = spectrum_.value();  // ascending
   Index rank = 0;
   double sum = 0.0, shift = 0.0;
@@ -116,6 +118,7 @@ bool FirstOrder::project_primal() {
     shift = candidate;
     rank = n_ - i;
   }
+  rank_ = rank;
   if (!spectrum_.top_vectors(scratch_, rank)) return false;
   for (Index j = 0; j < rank; ++j)
     factor_.col(j) = std::sqrt(e[n_ - rank + j] - shift) * scratch_.col(j);
@@ -142,7 +145,7 @@ void FirstOrder::relax() {
 
 // Steps in proportion to the distances still to go, as far as the sizes of X (near 1) and W tell.
 void FirstOrder::rebalance() {
-  const double target = 1.0 / std::max(next_W_.norm(), 1e-6);
+  const double target = kPrimalShare / std::max(next_W_.norm(), 1e-6);
   omega_ = std::sqrt(omega_ * target);
 }
 

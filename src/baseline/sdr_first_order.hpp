@@ -43,6 +43,7 @@ class FirstOrder {
   double omega_ = 1.0;     // tau = omega lambda_min, sigma = lambda_min / omega
   double smallest_ = 0.0;  // lambda_min(Sigma)
   double nu_ = 0.0;
+  Index rank_ = 1;                            // of X+
   Vector m_;                                  // R mu
   Matrix R_, root_;                           // Sigma^(-1/2), Sigma^(1/2)
   Matrix X_, W_, A_, G_;                      // iterates; A = R W R, G = R X R
