@@ -28,6 +28,8 @@ market::Panel simulated(Index assets, Index days) {
 learn::TrainSettings settings_of(learn::NetworkKind network, Index epochs) {
   learn::TrainSettings s;
   s.network = network;
+  s.hidden = {512, 256};
+  s.ensemble = 1;
   s.alpha = 0.5;
   s.epochs = epochs;
   s.patience = epochs;

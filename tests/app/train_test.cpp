@@ -180,7 +180,7 @@ TEST_F(TrainCommand, DryRunSaysWhatItWouldTakeAndWritesNothing) {
   const json plan = answer_of(train({"--dry-run", "--json"}));
   EXPECT_EQ(plan["samples"].get<int>() + plan["validation_samples"].get<int>(), 259 - 30);
   EXPECT_EQ(plan["members"], 2);
-  EXPECT_EQ(plan["parameters"], (30 * 12 + 1) * 16 + 17 * 8 + 9 * 12);
+  EXPECT_EQ(plan["parameters"], 31 * 16 + 17 * 8 + 9);
   EXPECT_GT(plan["minutes_at_most"].get<double>(), 0.0);
   EXPECT_GT(plan["gigabytes"].get<double>(), 0.0);
 }
@@ -211,10 +211,10 @@ TEST_F(TrainCommand, PresetPaperSetsWhatIsNotGiven) {
     return run_program(with({"train", "--print-config", "--preset", "paper"}, more)).out;
   };
   const std::string paper = config({});
-  for (const char* line :
-       {"mixing = \"literal\"", "sizing = \"budget\"", "score = \"cholesky\"",
-        "reoptimization = \"masked\"", "ensemble = 1", "validation = 0", "alpha = 0.5",
-        "learning-rate = 0.001", "batch = 64", "warm-start = 0", "topk = \"bisection\""})
+  for (const char* line : {"mixing = \"literal\"", "sizing = \"budget\"", "score = \"cholesky\"",
+                           "reoptimization = \"masked\"", "ensemble = 1", "validation = 0",
+                           "alpha = 0.5", "learning-rate = 0.001", "network = \"joint\"",
+                           "batch = 64", "warm-start = 0", "topk = \"bisection\""})
     EXPECT_THAT(paper, HasSubstr(line));
   EXPECT_THAT(config({"--ensemble", "3"}), HasSubstr("ensemble = 3"));
   EXPECT_THAT(config({"--ensemble", "3"}), HasSubstr("mixing = \"literal\""));
@@ -270,7 +270,7 @@ TEST_F(TrainCommand, BacktestNeverTestsAModelOnWhatItHasSeen) {
 TEST_F(TrainCommand, BacktestRefusesSettingsThatOnlyNetworksListenTo) {
   expect_refused({"backtest", "--prices", prices_, "--alpha", "0.5"},
                  "--alpha has no meaning here; it goes with --framework pfl or dfl");
-  expect_refused(backtest({"--framework", "dfl", "--universe", "available"}),
+  expect_refused(backtest({"--framework", "dfl", "--universe", "available", "--network", "joint"}),
                  "cannot go with network = joint");
   expect_refused(backtest({"--framework", "dfl", "--optimizer", "equal"}), "equal");
   expect_refused(backtest({"--framework", "dfl", "--min-history", "5"}), "shorter than");

@@ -29,6 +29,8 @@ market::Panel simulated_returns(Index assets, Index days, std::uint64_t seed) {
 
 TrainSettings small_settings() {
   TrainSettings s;
+  s.network = NetworkKind::joint;
+  s.ensemble = 1;
   s.hidden = {12, 6};
   s.lookback = 20;
   s.k = {.count = 3, .percent = 0.0};

@@ -32,10 +32,11 @@ std::string_view name(NetworkKind kind);
 std::string_view name(Mixing mixing);
 std::string_view name(DecisionLoss loss);
 
+// The defaults are those of --preset default.
 struct TrainSettings {
   // Predictor.
-  NetworkKind network = NetworkKind::joint;
-  std::vector<Index> hidden = {512, 256};
+  NetworkKind network = NetworkKind::shared;
+  std::vector<Index> hidden = {64, 32};
   Index lookback = 100;  // T
 
   // Loss.
@@ -60,7 +61,7 @@ struct TrainSettings {
   double validation = 0.2;  // share of the samples, the last ones; 0: none, all epochs are run
   Index patience = 5;       // epochs without a better validation loss before stopping
 
-  Index ensemble = 1;  // members
+  Index ensemble = 8;  // members
   std::uint64_t seed = 0;
 
   // Throws InputError naming field, value and bound. n: assets.
