@@ -14,9 +14,10 @@
 
 namespace sharpen::learn {
 
-constexpr Index kChunkRows = 4096;
-constexpr Index kTileRows = 512, kTileCols = 128;  // of h_l and its delta
-constexpr Index kTileInputs = 256;                 // by kTileCols outputs, of a weight gradient
+constexpr Index kChunkRows = 2048;
+// Tiles of h_l and its delta: narrow where there is only one row of them, for threads to share.
+constexpr Index kTileRows = 256, kTileCols = 512, kNarrowTileCols = 128;
+constexpr Index kTileInputs = 256, kTileOutputs = 128;  // of a weight gradient
 // A product over more inputs than kSplitInputs is cut into parts of about kPartInputs, summed in
 // order afterwards, for at most kSplitRows rows at a time.
 constexpr Index kSplitInputs = 4096, kPartInputs = 2048, kMostParts = 16, kSplitRows = 256;

@@ -29,10 +29,11 @@ LayerPlan plan_layer(Index in, Index out) {
 // Calls tile(row, rows, col, cols) for every tile of a (rows, cols) matrix.
 template <class Tile>
 void for_each_tile(Index rows, Index cols, const Threads& threads, const Tile& tile) {
-  const Index across = ceil_div(cols, kTileCols);
+  const Index width = rows > kTileRows ? kTileCols : kNarrowTileCols;
+  const Index across = ceil_div(cols, width);
   threads.for_each(ceil_div(rows, kTileRows) * across, [&](Index item, int) {
-    const Index row = item / across * kTileRows, col = item % across * kTileCols;
-    tile(row, std::min(kTileRows, rows - row), col, std::min(kTileCols, cols - col));
+    const Index row = item / across * kTileRows, col = item % across * width;
+    tile(row, std::min(kTileRows, rows - row), col, std::min(width, cols - col));
   });
 }
 
@@ -94,9 +95,9 @@ void PassMemory<Real>::plan_layers() {
                                 static_cast<std::size_t>(ceil_div(plan.in, plan.stream))}));
     }
     for (Index i = 0; i < plan.in; i += kTileInputs)
-      for (Index j = 0; j < plan.out; j += kTileCols)
+      for (Index j = 0; j < plan.out; j += kTileOutputs)
         weight_tiles.push_back(
-            {l, i, std::min(kTileInputs, plan.in - i), j, std::min(kTileCols, plan.out - j)});
+            {l, i, std::min(kTileInputs, plan.in - i), j, std::min(kTileOutputs, plan.out - j)});
     layers.push_back(plan);
   }
   parts = Buffer<Real>(parts_count);

@@ -187,6 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"NoHiddenLayer", {33, {}, 140}, 17, 5},
                       Case{"SeveralColumnTiles", {300, {130, 257}, 129}, 9, 3},
                       Case{"SeveralRowTiles", {7, {12}, 1}, 1100, 2},
+                      Case{"SeveralWideTiles", {7, {530}, 2}, 300, 1},
                       Case{"SeveralChunks", {5, {6, 4}, 1}, 8200, 1},
                       Case{"SeveralChunksMadeAgain", {5, {6, 4}, 1}, 8200, 1, 0},
                       Case{"InputsInParts", {4099, {5}, 2}, 3, 1},
