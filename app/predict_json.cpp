@@ -10,9 +10,7 @@ namespace {
 
 // A count of shares as a whole number; null where it is not known.
 Json share_count(double shares) {
-  constexpr double kExact = 9007199254740992.0;  // 2^53
-  if (std::isnan(shares)) return nullptr;
-  return std::abs(shares) <= kExact ? Json(static_cast<std::int64_t>(shares)) : Json(shares);
+  return std::isnan(shares) ? Json(nullptr) : Json(static_cast<std::int64_t>(shares));
 }
 
 void add_members(const Prediction& prediction, Index asset, Json& out) {

@@ -67,6 +67,7 @@ std::string holdings_table(const Prediction& prediction) {
     return std::abs(prediction.weight(a)) > std::abs(prediction.weight(b));
   });
   std::vector<std::vector<std::string>> rows;
+  rows.reserve(held.size());
   for (const Index asset : held) rows.push_back(holdings_row(prediction, asset));
   return render_table(holdings_header(prediction), rows) + "\n";
 }

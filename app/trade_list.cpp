@@ -41,11 +41,12 @@ double Sizes::price(const std::string& asset) const {
 double Sizes::shares(const std::string& asset, double weight) const {
   const double each = price(asset);
   const double count = std::round(weight * capital / each / lot) * lot;
-  if (std::isinf(count))
+  constexpr double kMost = 9007199254740992.0;  // 2^53: beyond it not every count is a number
+  if (std::abs(count) > kMost)
     throw InputError(fmt::format(
-        "capital = {} makes a count of shares of {} that is no number: its price is {}; correct "
-        "one of them",
-        shortest(capital), printable(asset, 24), shortest(each)));
+        "capital = {} makes more shares of {} than can be counted: its weight is {}, its price {}; "
+        "correct one of them",
+        shortest(capital), printable(asset, 24), shortest(weight), shortest(each)));
   return count == 0.0 ? 0.0 : count;  // no -0
 }
 

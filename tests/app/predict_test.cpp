@@ -473,6 +473,9 @@ TEST(Predict, NeedsPricesAndAnAccountToCountShares) {
   const Desk desk;
   desk.expect_refusal({"--lot", "100"}, "--lot has no meaning here; it goes with --capital");
   desk.expect_refusal({"--capital", "0"}, "capital = 0 is outside (0, inf)");
+  const Finished absurd = run_program(desk.arguments({"--capital", "1e300"}));
+  EXPECT_EQ(absurd.exit_code, 2);
+  EXPECT_THAT(absurd.err, HasSubstr("capital = 1e+300 makes more shares of "));
   market::Panel returns = market::simple_returns(desk.prices());
   const std::string file = desk.prices("returns.csv", returns);
   const Finished run = run_program(
