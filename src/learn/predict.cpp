@@ -43,16 +43,20 @@ void expected_returns(const Model& model, Index member, ConstMat returns,
   const Features<float> features(model.settings.network, model.settings.lookback, returns,
                                  model.scaling, assets);
   const Network<float>& network = model.members[at(member)].network;
-  // As many windows at once as a training batch had: memory is bounded by what training needed.
-  const Index most = std::min<Index>(model.settings.batch, static_cast<Index>(ends.size()));
-  const Index per_window = features.rows_per_window();
-  Pass<float> pass(network.shape, most * per_window, threads.count());
-  std::vector<float> X(at(most * per_window * features.inputs())), out(at(most * mu.cols));
+  // Always as many windows at once as a training batch had, if need be the last one again: BLAS may
+  // round a row differently among fewer rows, and a panel that ends earlier must change nothing.
+  const Index most = model.settings.batch;
+  const Index per_window = features.rows_per_window(), rows = most * per_window;
+  Pass<float> pass(network.shape, rows, threads.count());
+  std::vector<float> X(at(rows * features.inputs())), out(at(most * mu.cols));
+  const BasicMat<float> inputs(X.data(), rows, features.inputs());
+  std::vector<Index> some;
   const double unit = model.scaling.unit();
   for (Index first = 0; first < mu.rows; first += most) {
-    const Index count = std::min(most, mu.rows - first), rows = count * per_window;
-    const BasicMat<float> inputs(X.data(), rows, features.inputs());
-    features.gather(ends.subspan(at(first), at(count)), inputs);
+    const Index count = std::min(most, mu.rows - first);
+    some.assign(ends.begin() + first, ends.begin() + first + count);
+    some.resize(at(most), some.back());
+    features.gather(some, inputs);
     pass.forward(network, inputs, BasicMat<float>(out.data(), rows, network.shape.outputs),
                  threads);
     for (Index w = 0; w < count; ++w)
