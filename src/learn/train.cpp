@@ -156,7 +156,6 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   constexpr Index kBatches = 4;
   TrainSettings trial = settings;
   trial.ensemble = 1;
-  trial.epochs = settings.alpha > 0.0 ? settings.warm_start + 1 : 1;
   trial.warm_start = 0;
   trial.epochs = 1;
   const Index rows = std::min(
