@@ -60,8 +60,8 @@ struct RelaxationPoints {
   std::vector<double> V;  // (n, n) symmetric
 };
 
-// Solves relaxations over n assets, each starting from the one before (another mu, Sigma or
-// kappa) where settings.warm allows.
+// Solves relaxations over n assets. Where settings.warm allows, gradients start from the problem
+// before (another mu, Sigma or kappa); the interior point method always starts afresh.
 class Sdr {
  public:
   Sdr(const SdrSettings& settings, Index n);
