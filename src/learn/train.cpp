@@ -158,8 +158,10 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   trial.ensemble = 1;
   trial.warm_start = 0;
   trial.epochs = 1;
+  const double samples =
+      static_cast<double>((kBatches + 1) * settings.batch) / (1.0 - settings.validation);
   const Index rows = std::min(
-      returns.rows(), settings.lookback + (kBatches + 1) * settings.batch * 2 + settings.horizon);
+      returns.rows(), settings.lookback + static_cast<Index>(samples) + 2 * settings.horizon);
   market::Panel some = returns;
   some.dates.erase(some.dates.begin(), some.dates.end() - rows);
   some.values.erase(some.values.begin(), some.values.end() - rows * returns.n());
