@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "interrupt.hpp"
+#include "model_settings.hpp"
 #include "output.hpp"
 #include "output_folder.hpp"
 #include "progress.hpp"
@@ -168,16 +169,13 @@ void warn_of_slips(const Values& values, BacktestAnswer& answer) {
 
 // From the first decision on a signal is a question, which `interrupts` keeps until the end of the
 // command: one that comes too late to stop the work cannot cut the writing of its result short.
-// What a model that is given decides by itself, unless told otherwise.
-void follow_model(const Values& values, const learn::Model& model, BacktestSettings& settings) {
-  settings.training = model.settings;
-  if (values.origin("lookback") == Origin::preset)
-    settings.lookback = {.count = model.settings.lookback, .all = false};
-  if (values.origin("k") == Origin::preset) settings.k = model.settings.k;
-  if (!values.has("shrinkage")) settings.shrinkage = model.settings.shrinkage;
-}
-
-BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interrupts) {
+BacktestAnswer answer_of(const Values& given, std::optional<Interrupts>& interrupts) {
+  std::optional<learn::Model> model;
+  if (given.has("model")) {
+    check_settings(given, backtest_settings(given));
+    model = learn::read_model(given.text("model"));
+  }
+  const Values values = model ? follow_model(given, *model) : given;
   const Log log = stderr_log(values.text("log-level"));
   const Threads threads(static_cast<int>(values.integer("threads")));
   BacktestAnswer answer{.values = values, .settings = backtest_settings(values)};
@@ -193,11 +191,6 @@ BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interr
     // Predictions are numbers of any size and sign, with gaps: what a raw panel of prices may hold.
     signal =
         market::read_panel(values.text("signal"), market::PanelKind::prices, market::Cells::raw);
-  std::optional<learn::Model> model;
-  if (values.has("model")) {
-    model = learn::read_model(values.text("model"));
-    follow_model(values, *model, answer.settings);
-  }
 
   interrupts.emplace();
   answer.settings.bootstrap.stop = [&] { return interrupts->seen(); };
@@ -212,7 +205,9 @@ BacktestAnswer answer_of(const Values& values, std::optional<Interrupts>& interr
   answer.label = values.has("label")
                      ? values.text("label")
                      : fmt::format("{} {}", backtest::name(answer.settings.framework),
-                                   answer.settings.optimizer);
+                                   answer.settings.decision == backtest::DecisionKind::soft
+                                       ? "soft"
+                                       : answer.settings.optimizer);
   answer.warnings = answer.input.warnings;
   warn_of_ignored(values, answer.warnings);
   warn_of_slips(values, answer);

@@ -58,6 +58,7 @@ void write_cleaned(const std::string& file, Diagnosis& diagnosis) {
 void doctor(const Values& values) {
   check_panel_settings(values);
   if (values.flag("print-config")) return print(values.to_toml());
+  keep_inputs(values, {"out"});
   Diagnosis diagnosis = diagnose(values);
   if (values.has("out")) write_cleaned(values.text("out"), diagnosis);
   print(values.flag("json") ? diagnosis_json(diagnosis) : diagnosis_text(diagnosis));

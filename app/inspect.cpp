@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "json_text.hpp"
+#include "model_settings.hpp"
 #include "output.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
@@ -23,50 +24,6 @@ using learn::ModelFile;
 // A model trained on predictions alone is prediction-focused.
 std::string_view framework(const Model& model) {
   return model.settings.alpha == 0.0 ? "pfl" : "dfl";
-}
-
-Json count_or_share(const settings::CountOrShare& k) {
-  return k.percent > 0.0 ? Json(shortest(k.percent) + "%") : Json(k.count);
-}
-
-// Under the names that flags have, with values as flags take them.
-Json settings_of(const Model& model) {
-  const learn::TrainSettings& s = model.settings;
-  const bool cholesky = s.layer.score == layer::Score::cholesky;
-  const bool masked = s.layer.reoptimization == layer::Reoptimization::masked;
-  const bool newton = s.layer.topk == layer::TopKSolver::newton;
-  Json out;
-  out["network"] = learn::name(s.network);
-  out["hidden"] = s.hidden;
-  out["lookback"] = s.lookback;
-  out["alpha"] = s.alpha;
-  out["mixing"] = learn::name(s.mixing);
-  out["decision-loss"] = learn::name(s.decision_loss);
-  out["horizon"] = s.horizon;
-  out["warm-start"] = s.warm_start;
-  out["k"] = count_or_share(s.k);
-  out["beta"] = s.layer.beta;
-  out["beta-final"] = s.beta_final > 0.0 ? s.beta_final : s.layer.beta;
-  out["score"] = cholesky ? "cholesky" : "symmetric";
-  out["raw-score"] = s.layer.raw_score;
-  out["reoptimization"] = masked ? "masked" : "restricted";
-  out["topk"] = newton ? "newton" : "bisection";
-  out["sizing"] = name(s.layer.sizing.kind);
-  out["offset"] = s.layer.sizing.offset;
-  out["target-volatility"] = s.layer.sizing.target_volatility * std::sqrt(model.periods_per_year);
-  out["net"] = name(s.layer.net);
-  out["shrinkage"] = s.shrinkage;
-  out["form"] = name(s.form);
-  out["batch"] = s.batch;
-  out["learning-rate"] = s.adam.learning_rate;
-  out["weight-decay"] = s.adam.weight_decay;
-  out["clip"] = s.adam.clip;
-  out["epochs"] = s.epochs;
-  out["validation"] = s.validation;
-  out["patience"] = s.patience;
-  out["ensemble"] = s.ensemble;
-  out["seed"] = s.seed;
-  return out;
 }
 
 Json member_of(const Model& model, const learn::Member& member) {
@@ -160,7 +117,7 @@ std::string inspection_json(const ModelFile& file, const std::string& path) {
   out["members"] = Json::array();
   for (const learn::Member& member : model.members)
     out["members"].push_back(member_of(model, member));
-  out["settings"] = settings_of(model);
+  out["settings"] = model_settings(model);
   out["warnings"] = Json::array();
   return json_text(out);
 }
@@ -187,7 +144,7 @@ std::string inspection_text(const ModelFile& file, const std::string& path) {
                                   grouped(file.bytes), file.format_version, checksum_text(file),
                                   printable(file.program_version)));
   out += "\n" + members_table(model) + "\nsettings\n";
-  const Json settings = settings_of(model);
+  const Json settings = model_settings(model);
   for (const auto& [name, value] : settings.items())
     out += fmt::format("  {:<18} {}\n", name, setting_text(value));
   return out + "\ntickers\n" + wrapped_tickers(model.tickers);

@@ -1,8 +1,11 @@
 // Standard output and error. A result that could not be written is a failure, not silence.
 #pragma once
 
+#include <initializer_list>
 #include <stdexcept>
 #include <string_view>
+
+#include "sharpen/base/settings.hpp"
 
 namespace sharpen::app {
 
@@ -24,6 +27,9 @@ class ReaderGone : public std::runtime_error {
 // Writes everything and flushes; throws ReaderGone for a broken pipe, Failure for anything else
 // that keeps the answer from being written.
 void print(std::string_view text);
+
+// Throws InputError if a file that would be written (by these settings) is one that is read.
+void keep_inputs(const settings::Values& values, std::initializer_list<std::string_view> outputs);
 
 // `sharpen: error: message` on standard error.
 void print_error(std::string_view message);

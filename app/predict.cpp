@@ -269,6 +269,7 @@ const select::Reason* Prediction::reason(Index asset) const {
 void run_predict(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
   check_usage(values);
+  keep_inputs(values, {"out", "trades"});
   const Prediction prediction = predicted(values);
   const Status status = prediction.portfolio.outcome.status;
   const bool refused = values.flag("require-ok") && status != Status::ok;

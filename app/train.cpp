@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -47,6 +48,9 @@ class Checkpoints {
           shown(folder_)));
     if (fs::is_directory(model, error))
       throw InputError(fmt::format("{}: is a folder; give the name of a file", shown(model)));
+    if (fs::is_regular_file(model, error) && !learn::is_model_file(model))
+      throw InputError(fmt::format(
+          "{}: is there already, and is no model; give another name, or remove it", shown(model)));
     fs::create_directory(folder_, error);
     if (error)
       throw InputError(fmt::format("{}: cannot be made: {}; check the folder and its permissions",
@@ -135,6 +139,19 @@ void plan(const Values& values, const PanelInput& input, const learn::TrainSetti
   print(values.flag("json") ? plan_json(plan, settings) : plan_text(plan, settings));
 }
 
+// A member whose best epoch came before the decisions did is one of pfl.
+void warn_of_warm_starts(TrainAnswer& answer) {
+  const learn::Model& model = answer.model;
+  if (model.settings.alpha == 0.0) return;
+  const auto early = std::count_if(
+      model.members.begin(), model.members.end(),
+      [&](const learn::Member& member) { return member.best_epoch <= model.settings.warm_start; });
+  if (early > 0)
+    answer.warnings.push_back(fmt::format(
+        "{} of {} members validated best in the warm start: they know prediction only, as pfl does",
+        early, model.members.size()));
+}
+
 }  // namespace
 
 void run_train(const Values& values) {
@@ -144,6 +161,7 @@ void run_train(const Values& values) {
   const bool dry = values.flag("dry-run");
   if (!dry && !values.has("out"))
     throw InputError("a model must be kept somewhere; give --out FILE, such as model.sharpen");
+  keep_inputs(values, {"out"});
   if (values.text("universe") == "available")
     throw InputError(fmt::format(
         "{} = available cannot be trained on, which needs every asset throughout; use complete",
@@ -156,6 +174,7 @@ void run_train(const Values& values) {
   answer.model = trained(answer.input, settings, values, log);
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   answer.warnings = answer.input.warnings;
+  warn_of_warm_starts(answer);
   print(values.flag("json") ? train_json(answer) : train_text(answer));
 }
 

@@ -31,6 +31,8 @@ using namespace sharpen;
 constexpr int kMembers = 8;
 constexpr int kAlone = 4;  // members that are also backtested alone
 constexpr std::uint64_t kMarkets[] = {101, 102, 103};
+// Markets that nothing was chosen on, for what was chosen on the others.
+constexpr std::uint64_t kFreshMarkets[] = {201, 202, 203};
 constexpr std::uint64_t kSeeds[] = {1, 2, 3, 4, 5};
 constexpr double kShares[] = {10.0, 15.0, 20.0};
 constexpr Index kTraining = 2000, kDays = 4500;
@@ -58,6 +60,9 @@ const std::vector<Method> kMain = {
     {.name = "dfl-restricted-balanced", .mixing = balanced, .reoptimization = restricted},
 };
 
+// PFL, what was chosen, and its nearest rival.
+const std::vector<Method> kChosen = {kMain[0], kMain[1], kMain[2]};
+
 // Of the balanced, restricted DFL; 0 and 0.5 are in the main table.
 const std::vector<Method> kAlphas = {
     {.name = "alpha-0.1", .alpha = 0.1},
@@ -72,6 +77,10 @@ const std::vector<Method> kVariants = {
     {.name = "horizon-5-dfl", .horizon = 5},
     {.name = "sharpe-dfl", .loss = learn::DecisionLoss::sharpe},
 };
+
+std::span<const std::uint64_t> markets_of(std::string_view table) {
+  return table == "fresh" ? kFreshMarkets : kMarkets;
+}
 
 market::Panel simulated(std::uint64_t seed, Index days, double predictability) {
   market::SimulationSettings settings;
@@ -183,7 +192,7 @@ std::vector<double> run_cell(const market::Panel& returns, const Method& method,
 void run_table(Results& results, std::string_view table, const std::vector<Method>& methods,
                std::span<const double> shares, const Threads& threads) {
   for (const std::uint64_t seed : kSeeds)
-    for (const std::uint64_t market : kMarkets) {
+    for (const std::uint64_t market : markets_of(table)) {
       market::Panel returns;
       for (const double share : shares)
         for (const Method& method : methods) {
@@ -244,7 +253,7 @@ enum class Kind { single, ensemble };
 std::vector<double> column(const Results& results, std::string_view table, double share,
                            const std::string& method, Kind kind) {
   std::vector<double> out;
-  for (const std::uint64_t market : kMarkets)
+  for (const std::uint64_t market : markets_of(table))
     for (const std::uint64_t seed : kSeeds) {
       const std::string key = key_of(table, market, method == "historic" ? 0 : seed, share, method);
       if (!results.has(key)) return {};
@@ -260,7 +269,7 @@ std::vector<double> column(const Results& results, std::string_view table, doubl
 double spread_of_singles(const Results& results, std::string_view table, double share,
                          const std::string& method) {
   double variance = 0.0;
-  for (const std::uint64_t market : kMarkets) {
+  for (const std::uint64_t market : markets_of(table)) {
     std::vector<double> all;
     for (const std::uint64_t seed : kSeeds) {
       const auto& row =
@@ -330,6 +339,12 @@ void print_tables(const Results& results) {
     print_row(results, "main", share, "historic", base);
     for (const Method& method : kMain) print_row(results, "main", share, method.name, base);
   }
+  fmt::print("\nThe same on fresh markets\n\n");
+  print_header();
+  for (const double share : kShares) {
+    const auto base = column(results, "fresh", share, "pfl", Kind::ensemble);
+    for (const Method& method : kChosen) print_row(results, "fresh", share, method.name, base);
+  }
   fmt::print("\nalpha, of balanced and restricted DFL\n\n");
   print_header();
   for (const double share : kShares) {
@@ -377,6 +392,7 @@ int main(int argc, char** argv) {
     run_null(results, threads);
     run_table(results, "alpha", kAlphas, middle, threads);
     run_table(results, "variant", kVariants, middle, threads);
+    run_table(results, "fresh", kChosen, kShares, threads);
     run_table(results, "alpha", kAlphas, kShares, threads);
   }
   print_tables(results);

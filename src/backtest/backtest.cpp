@@ -88,6 +88,17 @@ void check_learning(const BacktestSettings& settings, const learn::Model* model)
                                  training.alpha));
 }
 
+// The layer is an optimizer of its own.
+void check_soft(const BacktestSettings& settings) {
+  if (settings.decision == DecisionKind::exact) return;
+  if (sizes_itself(settings) || settings.optimizer == "mssrm" || settings.optimizer == "sdr")
+    throw InputError(fmt::format(
+        "decision = soft cannot go with optimizer = {}; the layer chooses its own weights",
+        settings.optimizer));
+  if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
+    throw InputError("decision = soft cannot go with historic-risk = train; use rolling");
+}
+
 void check_settings(const BacktestSettings& settings, const market::Panel* signal,
                     const learn::Model* model) {
   if (!(settings.periods_per_year > 0.0 && std::isfinite(settings.periods_per_year)))
@@ -106,6 +117,7 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
         "universe = available cannot go with framework = historic, whose mean of the training part "
         "needs every asset throughout; use universe complete, or framework rolling");
   check_learning(settings, model);
+  check_soft(settings);
   if (settings.min_history == 0 && !equal_weights(settings))
     throw InputError(fmt::format(
         "min-history = 0 goes with optimizer = equal only; {} needs 2 rows of history at least",
@@ -255,8 +267,14 @@ LearnedSettings learned_settings(const BacktestSettings& settings, Index trainin
   out.periods_per_year = settings.periods_per_year;
   out.training_rows = training;
   out.retrain = static_cast<Index>(settings.retrain);
-  out.gaps = settings.gaps;
   return out;
+}
+
+// The layer as the last epoch has it.
+layer::LayerSettings last_layer(const BacktestSettings& settings) {
+  layer::LayerSettings layer = settings.training.layer;
+  if (settings.training.beta_final != 0.0) layer.beta = settings.training.beta_final;
+  return layer;
 }
 
 std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market::Panel& returns,
@@ -283,7 +301,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
     throw InputError(
         "historic-risk = train needs 2 rows of training at least; choose a later --split");
   if (settings.decision == DecisionKind::soft)
-    return std::make_unique<SoftPolicy>(std::move(source), optimizer, settings.training.layer);
+    return std::make_unique<SoftPolicy>(std::move(source), optimizer, last_layer(settings));
   if (which == "mssrm-long")
     return training ? std::make_unique<MssrmLongPolicy>(std::move(source), settings.k, *training)
                     : std::make_unique<MssrmLongPolicy>(std::move(source), settings.k);

@@ -82,7 +82,7 @@ GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& retur
         throw InputError(fmt::format(
             "the signal has no value for ticker {} on {}; fill it, or use --universe available",
             printable(returns.tickers[j]), signal.dates[static_cast<std::size_t>(from[i])]));
-      values_.push_back(value);
+      values_.push_back(std::isfinite(value) ? value : std::nan(""));
     }
   }
 }
@@ -106,7 +106,7 @@ void GivenSignal::expected_returns(const WindowBatch& batch, Index i, Vec mu) co
 bool GivenSignal::has(Index row, Index asset) const {
   if (row < 0 || slot_[static_cast<std::size_t>(row)] < 0) return false;
   const Index slot = slot_[static_cast<std::size_t>(row)];
-  return std::isfinite(values_[static_cast<std::size_t>(slot * n_ + asset)]);
+  return !std::isnan(values_[static_cast<std::size_t>(slot * n_ + asset)]);
 }
 
 }  // namespace sharpen::backtest

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <unordered_set>
 
 #include "sharpen/base/error.hpp"
@@ -18,6 +17,7 @@ namespace sharpen::backtest {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Decisions whose covariances are in memory at once.
 constexpr Index kRowsAtOnce = 32;
 
@@ -52,12 +52,11 @@ market::Panel first_rows(const market::Panel& returns, Index rows, std::span<con
   return out;
 }
 
-// A shared network knows any asset. One that was not there to learn a scale from gets the mean
-// scale of those that were.
+// A shared network knows any asset. One that was not there to learn a scale from gets the root mean
+// square of the others'.
 void extend(learn::Model& model, const market::Panel& returns, std::span<const Index> known) {
   const learn::Scaling learned = model.scaling;
-  const double scale = std::accumulate(learned.scale.begin(), learned.scale.end(), 0.0) /
-                       static_cast<double>(learned.scale.size());
+  const double scale = learned.unit();  // so that the unit stays what it was
   model.tickers = returns.tickers;
   model.scaling.mean.assign(at(returns.n()), 0.0);
   model.scaling.scale.assign(at(returns.n()), scale);
@@ -78,8 +77,10 @@ learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSet
   training.progress = control.progress;
   training.stop = control.stop;
   try {
-    learn::Model model =
-        learn::train(part, settings.training, settings.periods_per_year, threads, training);
+    learn::TrainSettings own = settings.training;
+    // A count that these assets cannot fill is no mistake: there may be more of them later.
+    if (own.k.percent == 0.0) own.k.count = names_to_hold(own.k, part.n());
+    learn::Model model = learn::train(part, own, settings.periods_per_year, threads, training);
     extend(model, returns, columns);
     return model;
   } catch (const learn::Stopped&) {
@@ -89,7 +90,8 @@ learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSet
 
 // The signals of some decision rows that share their assets, by one model.
 void fill(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
-          std::span<const Index> assets, const Threads& threads, std::span<double> out) {
+          std::span<const Index> assets, const learn::TrainSettings& risks, const Threads& threads,
+          std::span<double> out) {
   const Index T = model.settings.lookback, first = rows.front() + 1 - T;
   const auto m = static_cast<Index>(assets.size()), count = static_cast<Index>(rows.size());
   const std::vector<double> part =
@@ -104,27 +106,30 @@ void fill(const learn::Model& model, const market::Panel& returns, std::span<con
     learn::expected_returns(model, member, windows, ends, assets,
                             Mat(mu.data() + member * count * m, count, m), threads);
   const risk::RiskSettings risk_settings = {
-      .shrinkage = model.settings.shrinkage,
-      .form = model.settings.form,
+      .shrinkage = risks.shrinkage,
+      .form = risks.form,
       .parts = {.lower = false, .root = false, .restriction = false}};
   const auto risk = risk::from_windows(windows, T, ends, risk_settings, threads);
   learn::Combiner combiner(*risk);
   for (Index i = 0; i < count; ++i) {
     // Decision i of every member: rows of mu that are count * m apart.
     combiner.run(*risk, i, ConstMat(mu.data() + i * m, members, m, count * m), signal);
+    // NaN would say that the asset cannot be held; what cannot be computed is another matter.
     for (std::size_t j = 0; j < assets.size(); ++j)
-      out[at(i * returns.n() + assets[j])] = signal[j];
+      out[at(i * returns.n() + assets[j])] = std::isfinite(signal[j]) ? signal[j] : kInfinity;
   }
 }
 
 // Decision rows in pieces of the same assets, few enough to hold their covariances.
 void fill_all(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
-              const Threads& threads, std::span<double> out) {
+              const learn::TrainSettings& risks, const Threads& threads, const RunControl& control,
+              std::span<double> out) {
   const Index T = model.settings.lookback;
   const auto assets_at = [&](Index row) {
     return complete_columns(returns.matrix().middle_rows(row + 1 - T, T));
   };
   for (std::size_t begin = 0; begin < rows.size();) {
+    if (control.stop && control.stop()) throw Interrupted();
     const std::vector<Index> assets = assets_at(rows[begin]);
     std::size_t end = begin + 1;
     while (end < rows.size() && end - begin < at(kRowsAtOnce) && assets_at(rows[end]) == assets)
@@ -135,7 +140,7 @@ void fill_all(const learn::Model& model, const market::Panel& returns, std::span
           "network = joint needs every asset throughout; use network shared, or "
           "universe complete");
     if (!assets.empty())
-      fill(model, returns, rows.subspan(begin, end - begin), assets, threads,
+      fill(model, returns, rows.subspan(begin, end - begin), assets, risks, threads,
            out.subspan(begin * at(returns.n()), (end - begin) * at(returns.n())));
     begin = end;
   }
@@ -180,7 +185,7 @@ std::unique_ptr<const SignalSource> learned_signal(
       }
       const learn::Model& model = given != nullptr ? *given : own;
       trainings.push_back(record_of(model));
-      fill_all(model, returns, rows.subspan(done, end - done), threads,
+      fill_all(model, returns, rows.subspan(done, end - done), settings.training, threads, control,
                std::span(values).subspan(done * at(returns.n()), (end - done) * at(returns.n())));
       done = end;
     }
@@ -205,8 +210,12 @@ Regret regret(const Run& run, const Run& oracle) {
   for (Index p = 0; p < std::min(run.periods(), oracle.periods()); ++p) {
     const PeriodStatus status = oracle.status[at(p)];
     if (status == PeriodStatus::held || status == PeriodStatus::idle) continue;
-    out.mean += oracle.gross_returns[at(p)] - run.gross_returns[at(p)];
-    out.oracle += oracle.gross_returns[at(p)];
+    // r' w, without what the cash beside it earns.
+    const auto risky = [&](const Run& of) {
+      return of.gross_returns[at(p)] - (1.0 - of.net[at(p)]) * of.risk_free;
+    };
+    out.mean += risky(oracle) - risky(run);
+    out.oracle += risky(oracle);
     ++decisions;
   }
   out.mean /= static_cast<double>(decisions);

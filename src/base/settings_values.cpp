@@ -28,6 +28,12 @@ void Values::set_flag(std::string_view name, std::string_view text) {
   entries_[row_of(name)] = {parse(setting, text), Origin::flag, ""};
 }
 
+void Values::set_default(std::string_view name, std::string_view text) {
+  Entry& entry = entries_[row_of(name)];
+  if (entry.origin == Origin::none || entry.origin == Origin::preset)
+    entry = {parse(find(name), text), Origin::preset, ""};
+}
+
 void Values::use_paper_preset() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Setting& setting = table()[i];

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "learn/bytes.hpp"
 #include "learn/model_file.hpp"
 #include "sharpen/base/error.hpp"
@@ -72,22 +75,30 @@ std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
         "give those it was begun with, or remove the folder and train without --resume",
         printable(name, 4 * name.size())));
   const auto size = static_cast<std::size_t>(shape.parameters());
-  const auto floats = [&](std::string_view field) { return in.floats(field, size); };
+  const auto read = [&](std::string_view field) { return in.floats(field, size); };
   MemberState state;
   state.epoch = static_cast<Index>(in.u64());
   state.best_epoch = static_cast<Index>(in.u64());
+  if (state.epoch < 1 || state.best_epoch < 1 || state.best_epoch > state.epoch)
+    in.fail("its epochs are out of order");
   state.best_loss = in.f64();
   state.best_sharpe = in.f64();
   state.best.shape = state.network.shape = shape;
-  state.best.parameters = floats("best parameters");
-  const bool finished = in.u8() == 1;
+  state.best.parameters = read("best parameters");
+  const std::uint8_t flag = in.u8();
+  if (flag > 1) in.fail("it is neither finished nor not");
+  const bool finished = flag == 1;
   if (!finished) {
     state.adam.steps = static_cast<std::int64_t>(in.u64());
-    state.network.parameters = floats("parameters");
-    state.adam.mean = floats("mean");
-    state.adam.square = floats("square");
+    state.network.parameters = read("parameters");
+    state.adam.mean = read("mean");
+    state.adam.square = read("square");
   }
   in.finish();
+  for (const auto* floats :
+       {&state.best.parameters, &state.network.parameters, &state.adam.mean, &state.adam.square})
+    if (!std::all_of(floats->begin(), floats->end(), [](float x) { return std::isfinite(x); }))
+      in.fail("its numbers are not finite");
   return state;
 }
 

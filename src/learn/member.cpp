@@ -175,6 +175,15 @@ Loss MemberTraining::run_batch(std::span<const Index> samples, Objective* object
   return loss;
 }
 
+Diverged MemberTraining::diverged(Index epoch, Index batch) const {
+  return {fmt::format("the training diverged: the loss of member {}, epoch {}, batch {} of {} is "
+                      "not finite or has exploded; the likeliest remedy is a smaller "
+                      "--learning-rate than {:g}{}",
+                      member_ + 1, epoch, batch, batches(), settings_->adam.learning_rate,
+                      settings_->adam.clip == 0.0 ? ", or --clip 1" : ""),
+          std::nullopt};
+}
+
 EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) {
   const bool decides = settings_->alpha > 0.0 && state_.epoch >= settings_->warm_start;
   std::optional<layer::SparseTangent> layer;
@@ -198,14 +207,7 @@ EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) 
     const Index count = std::min(settings_->batch, data_->split.training - first);
     const Loss loss = run_batch(std::span<const Index>(order).subspan(at(first), at(count)),
                                 objective ? &*objective : nullptr, threads);
-    if (!std::isfinite(loss.total))
-      throw Diverged(
-          fmt::format("the training diverged: the loss of member {}, epoch {}, batch {} of {} is "
-                      "not finite or has exploded; the likeliest remedy is a smaller "
-                      "--learning-rate than {:g}{}",
-                      member_ + 1, epoch, b + 1, batches(), settings_->adam.learning_rate,
-                      settings_->adam.clip == 0.0 ? ", or --clip 1" : ""),
-          std::nullopt);
+    if (!std::isfinite(loss.total)) throw diverged(epoch, b + 1);
     const double share = static_cast<double>(count) / static_cast<double>(data_->split.training);
     report.loss += share * loss.total;
     report.prediction_loss += share * loss.prediction;
@@ -213,6 +215,9 @@ EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) 
     if (tick && !tick()) throw Stopped();
   }
   state_.epoch = epoch;
+  const auto& parameters = state_.network.parameters;
+  if (!std::all_of(parameters.begin(), parameters.end(), [](float p) { return std::isfinite(p); }))
+    throw diverged(epoch, batches());
   validate(report, threads);
   keep_best(report);
   report.best_epoch = state_.best_epoch;
@@ -236,6 +241,9 @@ void MemberTraining::validate(EpochReport& report, const Threads& threads) {
     predict(std::span<const Index>(samples).subspan(at(first), at(count)),
             Mat(mu.data() + first * n, count, n), threads);
   }
+  // Cash for a network that has overflowed would look like prudence.
+  if (!std::all_of(mu.begin(), mu.end(), [](double m) { return std::isfinite(m); }))
+    throw diverged(report.epoch, batches());
   const select::SelectSettings select = {.k = layer_.k,
                                          .optimizer = layer_.score == layer::Score::cholesky
                                                           ? select::Optimizer::oscar

@@ -65,6 +65,7 @@ class MemberTraining {
   void validate(EpochReport& report, const Threads& threads);
   void keep_best(const EpochReport& report);
   double beta() const;
+  Diverged diverged(Index epoch, Index batch) const;
 
   const Dataset* data_;
   const TrainSettings* settings_;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <unordered_set>
 
@@ -356,6 +357,13 @@ Model parse_model(std::string_view bytes, std::string_view name) {
 
 void write_model(const Model& model, const std::filesystem::path& file) {
   write_file(file, model_bytes(model));
+}
+
+bool is_model_file(const std::filesystem::path& file) {
+  std::string start(kModelFile.magic.size(), '\0');
+  std::ifstream in(file, std::ios::binary);
+  return in.read(start.data(), static_cast<std::streamsize>(start.size())) &&
+         start == kModelFile.magic;
 }
 
 ModelFile read_model_file(const std::filesystem::path& file) {

@@ -43,9 +43,9 @@ void expected_returns(const Model& model, Index member, ConstMat returns,
   const Features<float> features(model.settings.network, model.settings.lookback, returns,
                                  model.scaling, assets);
   const Network<float>& network = model.members[at(member)].network;
-  // Always as many windows at once as a training batch had, if need be the last one again: BLAS may
-  // round a row differently among fewer rows, and a panel that ends earlier must change nothing.
-  const Index most = model.settings.batch;
+  // Always so many windows at once, if need be the last one again: BLAS may round a row differently
+  // among fewer rows, and a panel that ends earlier must change nothing.
+  constexpr Index most = 32;
   const Index per_window = features.rows_per_window(), rows = most * per_window;
   Pass<float> pass(network.shape, rows, threads.count());
   std::vector<float> X(at(rows * features.inputs())), out(at(most * mu.cols));

@@ -21,7 +21,7 @@ Split split_samples(Index rows, const TrainSettings& settings) {
   if (rows <= T)
     throw InputError(fmt::format(
         "lookback = {} needs {} rows of training returns at least, and there are {}; use a shorter "
-        "--lookback, a later --split or more data",
+        "--lookback or more data",
         T, T + 1, rows));
   const Index all = rows - T;  // samples with a next period
   split.validation =
@@ -39,7 +39,9 @@ Split split_samples(Index rows, const TrainSettings& settings) {
   if (split.training < settings.batch)
     throw InputError(fmt::format(
         "{} rows of training returns make {} training samples (lookback {}, validation {}, horizon "
-        "{}), fewer than one batch of {}; use a smaller --batch, a shorter --lookback or more data",
+        "{}), fewer than one batch of {}; use a smaller --batch, a shorter --lookback or "
+        "--horizon, or more "
+        "data",
         rows, std::max<Index>(0, split.training), T, split.validation, h, settings.batch));
   return split;
 }

@@ -63,6 +63,15 @@ void TrainSettings::validate(Index n) const {
   count("patience", patience);
   count("ensemble", ensemble);
   if (beta_final != 0.0) settings::check("beta-final", beta_final);
+  if (alpha > 0.0 && decision_loss == DecisionLoss::sharpe && batch < 2)
+    throw InputError(
+        "decision-loss = sharpe needs a batch of 2 at least: one return has no Sharpe ratio; use a "
+        "larger --batch, or --decision-loss return");
+  if (alpha > 0.0 && warm_start >= epochs)
+    throw InputError(fmt::format(
+        "warm-start = {} leaves none of {} epochs to decide in; use fewer, more --epochs, or "
+        "--framework pfl",
+        warm_start, epochs));
   check_shape(*this, n);
   layer_for(n).validate(n);
 }

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <mutex>
@@ -117,27 +117,28 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
   const Index batches = (data.split.training + settings.batch - 1) / settings.batch;
   Conductor conductor(control, members * settings.epochs * batches);
   std::vector<std::optional<Member>> results(at(members));
+  std::vector<std::string> faults(at(members));
   // Members side by side need no waiting for each other; threads that are left over go inside.
   const int inner = std::max(1, threads.count() / static_cast<int>(std::min<Index>(members, 1024)));
-  const auto collect = [&] {
-    for (auto& result : results)
-      if (result) model.members.push_back(std::move(*result));
-  };
-  try {
-    if (members == 1) {
-      train_member(job, 0, threads, conductor, results[0]);
-    } else {
-      threads.for_each(members, [&](Index m, int) {
-        train_member(job, m, Threads(inner), conductor, results[at(m)]);
-      });
+  // A member that diverges leaves the others alone: what is kept must not depend on who was first.
+  const auto run = [&](Index m, const Threads& own) {
+    try {
+      train_member(job, m, own, conductor, results[at(m)]);
+    } catch (const Diverged& diverged) {
+      faults[at(m)] = diverged.what();
     }
-  } catch (const Diverged& diverged) {
-    collect();
+  };
+  if (members == 1)
+    run(0, threads);
+  else
+    threads.for_each(members, [&](Index m, int) { run(m, Threads(inner)); });
+  for (auto& result : results)
+    if (result) model.members.push_back(std::move(*result));
+  for (const std::string& fault : faults) {
+    if (fault.empty()) continue;
     model.settings.ensemble = static_cast<Index>(model.members.size());
-    if (model.members.empty()) throw;
-    throw Diverged(diverged.what(), std::move(model));
+    throw Diverged(fault, model.members.empty() ? std::nullopt : std::optional(std::move(model)));
   }
-  collect();
   return model;
 }
 
@@ -158,10 +159,15 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   trial.ensemble = 1;
   trial.warm_start = 0;
   trial.epochs = 1;
-  const double samples =
-      static_cast<double>((kBatches + 1) * settings.batch) / (1.0 - settings.validation);
-  const Index rows = std::min(
-      returns.rows(), settings.lookback + static_cast<Index>(samples) + 2 * settings.horizon);
+  const double validation =
+      settings.validation > 0.0 ? std::clamp(settings.validation, 0.1, 0.8) : 0.0;
+  const auto samples = static_cast<Index>(
+      static_cast<double>((kBatches + 1) * settings.batch + 20) / (1.0 - validation));
+  const Index rows = std::min(returns.rows(), settings.lookback + samples);
+  if (rows < returns.rows()) {  // the whole panel splits as it is; a part of it must, too
+    trial.validation = validation;
+    trial.horizon = 1;
+  }
   market::Panel some = returns;
   some.dates.erase(some.dates.begin(), some.dates.end() - rows);
   some.values.erase(some.values.begin(), some.values.end() - rows * returns.n());
@@ -187,10 +193,16 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   double widths = static_cast<double>(data.features.inputs()) + 2.0;
   for (const Index width : settings.hidden) widths += 2.0 * static_cast<double>(width);
   const double running = std::min<double>(threads.count(), members);
+  const bool restricted = settings.layer.reoptimization == layer::Reoptimization::restricted;
+  double layer_bytes = 0.0;
+  if (settings.alpha > 0.0)
+    layer_bytes =
+        running * static_cast<double>(settings.batch) * sizeof(double) *
+        static_cast<double>(12 * returns.n() + (restricted ? data.risk->restriction_size() : 0));
   plan.gigabytes =
       (network * (4.0 * running + members) +
        running * static_cast<double>(settings.batch) * rows_per_window * widths * sizeof(float) +
-       (data.risk ? static_cast<double>(data.risk->bytes()) * share : 0.0) +
+       (data.risk ? static_cast<double>(data.risk->bytes()) * share : 0.0) + layer_bytes +
        static_cast<double>(returns.rows() * returns.n()) * 12.0) /
       1e9;
   return plan;

@@ -283,5 +283,49 @@ TEST_F(TrainCommand, SoftDecisionsAreDense) {
   EXPECT_LE(exact["mean_cardinality"].get<double>(), 3.0);
 }
 
+TEST_F(TrainCommand, NeverReplacesWhatItReads) {
+  const std::string prices = path("own.csv"), before = text_of(prices_);
+  fs::copy_file(prices_, prices);
+  std::vector<std::string> flags = train({"--out", prices});
+  flags[2] = prices;
+  expect_refused(flags, "--out would replace what --prices reads");
+  EXPECT_EQ(text_of(prices), before);
+  expect_refused(train({"--out", prices}), "is there already, and is no model");
+  EXPECT_EQ(text_of(prices), before);
+  const std::string model = path("kept.sharpen");
+  EXPECT_EQ(run_program(train({"--out", model})).exit_code, 0);
+  const std::string bytes = text_of(model);
+  expect_refused({"predict", "--model", model, "--prices", prices, "--out", model},
+                 "--out would replace what --model reads");
+  expect_refused({"predict", "--model", model, "--prices", prices, "--trades", prices},
+                 "--trades would replace what --prices reads");
+  EXPECT_EQ(text_of(model), bytes);
+  EXPECT_EQ(text_of(prices), before);
+  EXPECT_EQ(run_program(train({"--out", model})).exit_code, 0) << "a model may be replaced";
+}
+
+TEST_F(TrainCommand, RecordsWhatAGivenModelDecided) {
+  const std::string model = path("recorded.sharpen");
+  EXPECT_EQ(run_program(train({"--out", model, "--to", "2015-09-30", "--net", "any"})).exit_code,
+            0);
+  const std::vector<std::string> base = {"backtest",    "--json", "--prices", prices_,
+                                         "--framework", "dfl",    "--model",  model};
+  const json answer = answer_of(base);
+  EXPECT_EQ(answer["settings"]["k"], "3");
+  EXPECT_EQ(answer["settings"]["lookback"], "30");
+  EXPECT_EQ(answer["settings"]["net"], "any");
+  EXPECT_EQ(answer["settings"]["ensemble"], 2);
+  expect_refused(with(base, {"--epochs", "3"}), "--epochs has no meaning here: the model has been");
+}
+
+TEST_F(TrainCommand, RefusesTrainingsThatCannotDecide) {
+  const std::string out = path("undecided.sharpen");
+  expect_refused(train({"--out", out, "--decision-loss", "sharpe", "--batch", "1"}),
+                 "needs a batch of 2");
+  expect_refused(train({"--out", out, "--warm-start", "4"}), "leaves none of 4 epochs");
+  expect_refused({"backtest", "--prices", prices_, "--decision", "soft", "--optimizer", "sdr"},
+                 "decision = soft cannot go with optimizer = sdr");
+}
+
 }  // namespace
 }  // namespace sharpen

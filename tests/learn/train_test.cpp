@@ -306,6 +306,47 @@ TEST(Training, KeepsTheLastGoodModelWhenItDiverges) {
   }
 }
 
+TEST(Training, KeepsTheSameModelForAnyThreadCountWhenItDiverges) {
+  TrainSettings s = small_settings();
+  s.validation = 0.0;
+  s.epochs = 400;
+  s.alpha = 1.0;
+  s.warm_start = 0;
+  s.adam.learning_rate = 1.0;
+  s.ensemble = 3;
+  const auto kept = [&](int threads) -> std::string {
+    try {
+      train(simulated_returns(9, 150, 3), s, 252.0, Threads(threads));
+      return "";
+    } catch (const Diverged& error) {
+      return error.what() + (error.last_good ? model_bytes(*error.last_good) : "");
+    }
+  };
+  const std::string one = kept(1);
+  EXPECT_THAT(one, HasSubstr("member 1"));
+  EXPECT_EQ(one, kept(2));
+  EXPECT_EQ(one, kept(3));
+}
+
+TEST(Training, RefusesDamagedCheckpoints) {
+  const Folder folder;
+  TrainSettings s = small_settings();
+  TrainControl control;
+  control.checkpoints = folder.path("");
+  const market::Panel returns = simulated_returns(9, 150, 3);
+  train(returns, s, 252.0, Threads(1), control);
+  control.resume = true;
+  const std::string file = folder.path("member-1"), whole = sharpen::testing::text_of(file);
+  for (std::size_t i = 0; i < whole.size(); i += 97) {
+    std::string altered = whole;
+    altered[i] = static_cast<char>(altered[i] ^ 1);
+    folder.file("member-1", altered);
+    EXPECT_THROW(train(returns, s, 252.0, Threads(1), control), InputError) << i;
+    folder.file("member-1", whole.substr(0, i));
+    EXPECT_THROW(train(returns, s, 252.0, Threads(1), control), InputError) << i;
+  }
+}
+
 TEST(Training, RefusesCheckpointsOfAnotherTraining) {
   const Folder folder;
   TrainSettings s = small_settings();

@@ -17,11 +17,10 @@
 namespace sharpen::backtest {
 
 struct LearnedSettings {
-  learn::TrainSettings training;
+  learn::TrainSettings training;  // of a given model only shrinkage and form are read
   double periods_per_year = 252.0;
   Index training_rows = 0;  // rows before the first decision's period
   Index retrain = 0;        // periods between trainings, each on all rows before; 0: train once
-  bool gaps = false;        // the panel may hold NaN: shared networks only
 };
 
 // What one training came to.

@@ -52,7 +52,8 @@ class GivenSignal : public SignalSource {
   // then not held by that decision.
   GivenSignal(const market::Panel& signal, const market::Panel& returns,
               std::span<const Index> rows, bool gaps_allowed);
-  // values (rows, n): of the decisions at those rows of the panel; NaN where there is none.
+  // values (rows, n): of the decisions at those rows of the panel; NaN where there is none, and
+  // infinity where it could not be computed: the decision is then invalid_input.
   GivenSignal(const market::Panel& returns, std::span<const Index> rows,
               std::vector<double> values);
   void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;

@@ -140,6 +140,8 @@ class Values {
   void read_toml_file(const std::filesystem::path& file);
   void read_toml(std::string_view text, std::string_view file_name);
   void set_flag(std::string_view name, std::string_view text);
+  // Another default, for what neither flag nor file has given.
+  void set_default(std::string_view name, std::string_view text);
   // The defaults of --preset paper for what neither flag nor file has given.
   void use_paper_preset();
 

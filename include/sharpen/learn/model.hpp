@@ -64,6 +64,9 @@ Model read_model(const std::filesystem::path& file);
 std::string model_bytes(const Model& model);
 Model parse_model(std::string_view bytes, std::string_view name);
 
+// Whether a file begins as a model does.
+bool is_model_file(const std::filesystem::path& file);
+
 // A model and what its file says of itself.
 struct ModelFile {
   Model model;

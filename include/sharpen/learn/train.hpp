@@ -2,7 +2,8 @@
 //
 // Sample s has the window of T rows that ends before row e_s, its covariance, and as target the
 // mean of the h rows from e_s on. Samples are in order of time; the last share of them validates,
-// and the h before those are left out, so that no training target reaches into the validation.
+// and if h > 1 the h before those are left out, so that no training target reaches into the
+// validation.
 // Each epoch walks the training samples in an order drawn from (seed, member, epoch); the
 // parameters of the epoch with the best validation decision loss are kept, whatever alpha is.
 #pragma once

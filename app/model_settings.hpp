@@ -1,0 +1,17 @@
+// The settings a model was trained with.
+#pragma once
+
+#include "json_text.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/learn/model.hpp"
+
+namespace sharpen::app {
+
+// Under the names that flags have, with values as flags take them.
+Json model_settings(const learn::Model& model);
+
+// `values` with the model's settings for what neither flag nor file has given. A setting of the
+// training that was given is an InputError: the model has been trained.
+settings::Values follow_model(const settings::Values& values, const learn::Model& model);
+
+}  // namespace sharpen::app
