@@ -143,9 +143,10 @@ void plan(const Values& values, const PanelInput& input, const learn::TrainSetti
 void warn_of_warm_starts(TrainAnswer& answer) {
   const learn::Model& model = answer.model;
   if (model.settings.alpha == 0.0) return;
-  const auto early = std::count_if(
-      model.members.begin(), model.members.end(),
-      [&](const learn::Member& member) { return member.best_epoch <= model.settings.warm_start; });
+  const auto early =
+      std::count_if(model.members.begin(), model.members.end(), [&](const learn::Member& member) {
+        return member.best_epoch <= std::min(model.settings.warm_start, model.settings.epochs - 1);
+      });
   if (early > 0)
     answer.warnings.push_back(fmt::format(
         "{} of {} members validated best in the warm start: they know prediction only, as pfl does",

@@ -30,6 +30,7 @@ learn::TrainSettings settings_of(learn::NetworkKind network, Index epochs) {
   s.network = network;
   s.hidden = {512, 256};
   s.ensemble = 1;
+  s.layer.reoptimization = layer::Reoptimization::restricted;  // the dearer one
   s.alpha = 0.5;
   s.epochs = epochs;
   s.patience = epochs;

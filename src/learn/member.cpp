@@ -99,7 +99,7 @@ MemberTraining::~MemberTraining() = default;
 bool MemberTraining::finished() const {
   if (state_.epoch >= settings_->epochs) return true;
   // Until alpha applies there is nothing to give up.
-  const Index since = std::max(state_.best_epoch, settings_->warm_start);
+  const Index since = std::max(state_.best_epoch, warm_start());
   return data_->split.validation > 0 && state_.epoch - since >= settings_->patience;
 }
 
@@ -114,6 +114,10 @@ Member MemberTraining::result() const {
           .best_epoch = state_.best_epoch,
           .validation_loss = validated ? state_.best_loss : kNaN,
           .validation_sharpe = validated ? state_.best_sharpe : kNaN};
+}
+
+Index MemberTraining::warm_start() const {
+  return std::min(settings_->warm_start, settings_->epochs - 1);
 }
 
 double MemberTraining::beta() const {
@@ -185,7 +189,7 @@ Diverged MemberTraining::diverged(Index epoch, Index batch) const {
 }
 
 EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) {
-  const bool decides = settings_->alpha > 0.0 && state_.epoch >= settings_->warm_start;
+  const bool decides = settings_->alpha > 0.0 && state_.epoch >= warm_start();
   std::optional<layer::SparseTangent> layer;
   std::optional<Objective> objective;
   if (decides) {

@@ -65,6 +65,7 @@ class MemberTraining {
   void validate(EpochReport& report, const Threads& threads);
   void keep_best(const EpochReport& report);
   double beta() const;
+  Index warm_start() const;  // epochs without alpha: one must be left with it
   Diverged diverged(Index epoch, Index batch) const;
 
   const Dataset* data_;

@@ -67,11 +67,6 @@ void TrainSettings::validate(Index n) const {
     throw InputError(
         "decision-loss = sharpe needs a batch of 2 at least: one return has no Sharpe ratio; use a "
         "larger --batch, or --decision-loss return");
-  if (alpha > 0.0 && warm_start >= epochs)
-    throw InputError(fmt::format(
-        "warm-start = {} leaves none of {} epochs to decide in; use fewer, more --epochs, or "
-        "--framework pfl",
-        warm_start, epochs));
   check_shape(*this, n);
   layer_for(n).validate(n);
 }

@@ -30,6 +30,8 @@ market::Panel simulated_returns(Index assets, Index days, std::uint64_t seed) {
 TrainSettings small_settings() {
   TrainSettings s;
   s.network = NetworkKind::joint;
+  s.mixing = Mixing::balanced;
+  s.layer.reoptimization = layer::Reoptimization::restricted;
   s.ensemble = 1;
   s.hidden = {12, 6};
   s.lookback = 20;
@@ -139,6 +141,7 @@ TEST_P(EveryTraining, LearnsNothingFromTheValidationButWhenToStop) {
 TEST_P(EveryTraining, KeepsTheEpochThatValidatesBest) {
   TrainSettings s = settings();
   s.epochs = 6;
+  s.warm_start = 0;
   std::vector<EpochReport> reports;
   TrainControl control;
   control.epoch = [&](const EpochReport& report) { reports.push_back(report); };
@@ -156,6 +159,19 @@ TEST_P(EveryTraining, KeepsTheEpochThatValidatesBest) {
   s.patience = 100;
   EXPECT_EQ(train(returns(), s, 252.0, Threads(1)).members[0].network.parameters,
             model.members[0].network.parameters);
+}
+
+TEST(Training, DecidesInItsLastEpochHoweverLongTheWarmStart) {
+  TrainSettings s = small_settings();
+  s.epochs = 1;
+  s.validation = 0.0;
+  s.warm_start = 9;
+  const auto parameters = [&] {
+    return train(simulated_returns(9, 150, 3), s, 252.0, Threads(1)).members[0].network.parameters;
+  };
+  const auto decided = parameters();
+  s.alpha = 0.0;
+  EXPECT_NE(decided, parameters());
 }
 
 TEST(Training, OfAlphaZeroNeverTouchesTheLayer) {

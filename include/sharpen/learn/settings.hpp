@@ -32,6 +32,13 @@ std::string_view name(NetworkKind kind);
 std::string_view name(Mixing mixing);
 std::string_view name(DecisionLoss loss);
 
+// The layer's own defaults, but masked (docs/learning.md says why).
+inline layer::LayerSettings masked_layer() {
+  layer::LayerSettings layer;
+  layer.reoptimization = layer::Reoptimization::masked;
+  return layer;
+}
+
 // The defaults are those of --preset default.
 struct TrainSettings {
   // Predictor.
@@ -41,15 +48,15 @@ struct TrainSettings {
 
   // Loss.
   double alpha = 0.5;  // 0: prediction only
-  Mixing mixing = Mixing::balanced;
+  Mixing mixing = Mixing::literal;
   DecisionLoss decision_loss = DecisionLoss::mean_return;
   Index horizon = 1;     // h: the target is the mean return of the next h periods
-  Index warm_start = 1;  // epochs of prediction only before alpha applies
+  Index warm_start = 1;  // epochs of prediction only before alpha applies, in the last one at least
 
   // Layer. layer.k is not read: `k` says it, for any number of assets. layer.beta is of the first
   // epoch.
   settings::CountOrShare k = {.count = 0, .percent = 10.0};
-  layer::LayerSettings layer;
+  layer::LayerSettings layer = masked_layer();
   double beta_final = 0.0;  // beta of the last epoch, reached geometrically; 0: constant
   double shrinkage = 0.10;
   risk::Form form = risk::Form::automatic;
