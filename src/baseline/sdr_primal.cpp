@@ -12,11 +12,12 @@ using Real = long double;
 
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2.0L;  // of rounding
+constexpr double kBelow = 1.0 - 16.0 * kEps;  // for the last few operations in double
 
 }  // namespace
 
 // Terms cancel, so every rounding error counts against the point: that of the sums over at most
-// n^2 terms in long double, and of l1 and trace in double.
+// n^2 terms in long double, and of l1, trace and diagonals in double.
 struct Bracket::Sums {
   Index count = 0;  // assets
   Real value = 0.0L, value_size = 0.0L, risk = 0.0L, risk_size = 0.0L;
@@ -50,19 +51,20 @@ Bracket::Repair Bracket::repair(const Sums& sums) const {
   const double room = (p.kappa - 1.0) * sums.trace * (1.0 - rounding);
 
   const double keep = sums.off > room ? room / sums.off : 1.0;
-  const double shrunk_risk = sums.risk_diagonal + keep * (risk - sums.risk_diagonal);
-  const Repair shrunk{
-      .value = (sums.value_diagonal + keep * (value - sums.value_diagonal)) / shrunk_risk,
-      .count = sums.count,
-      .factor = 1.0 / shrunk_risk,
-      .keep = keep};
+  // No difference of the two: near singularity the diagonal is far larger than the risk.
+  const double shrunk_risk = keep * risk + (1.0 - keep) * sums.risk_diagonal * (1.0 + rounding);
+  const double shrunk_value = keep * value + (1.0 - keep) * sums.value_diagonal * (1.0 - rounding);
+  const Repair shrunk{.value = shrunk_value / shrunk_risk * kBelow,
+                      .count = sums.count,
+                      .factor = 1.0 / shrunk_risk,
+                      .keep = keep};
 
   const double l1 = p.greedy.lpNorm<1>();
   const double excess = (sums.off - room) / risk;
   const double greedy_excess = l1 * l1 - (p.kappa - rounding) * p.greedy.squaredNorm();
   double share = 0.0;
   if (excess > 0.0) share = greedy_excess < 0.0 ? excess / (excess - greedy_excess) : 1.0;
-  const Repair mixed{.value = (1.0 - share) * value / risk + share * p.greedy_value,
+  const Repair mixed{.value = ((1.0 - share) * value / risk + share * p.greedy_value) * kBelow,
                      .count = sums.count,
                      .factor = (1.0 - share) / risk,
                      .share = share};

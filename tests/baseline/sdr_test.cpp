@@ -297,6 +297,41 @@ TEST(Sdr, HasTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// The risk of a hedge is 1e-8 to 1e-12 of that of its parts; the value claimed for it is at most
+// its own, up to what the long double of the check itself can tell.
+TEST(Sdr, ThePrimalValueIsNeverOverstatedNearSingularity) {
+  int claimed = 0;
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    Problems problems(seed);
+    const Index n = 6;
+    const VectorXd x = problems.vector(n).normalized();
+    const double l1 = x.lpNorm<1>(), small = std::pow(10.0, -8.0 - 2.0 * (seed % 3));
+    if (l1 * l1 > 4.9) continue;
+    const RowMatrix Sigma = MatrixXd::Identity(n, n) - (1.0 - small) * x * x.transpose();
+    const VectorXd mu = problems.vector(n);
+    ScaledProblem scaled(n);
+    if (!scaled.set(view(Sigma), view(mu), 5.0)) continue;
+    const MatrixXd Y = x * x.transpose();
+    Bracket bracket(n);
+    bracket.begin(scaled);
+    const double greedy = bracket.primal();
+    bracket.offer_primal(Y);
+    if (bracket.primal() == greedy) continue;
+    ++claimed;
+    long double value = 0.0L, risk = 0.0L;
+    for (Index i = 0; i < n; ++i)
+      for (Index j = 0; j < n; ++j) {
+        const auto y = static_cast<long double>(Y(i, j));
+        value += y * scaled.mu[i] * scaled.mu[j];
+        risk += y * scaled.Sigma(i, j);
+      }
+    const long double doubt = 1e-18L / small;
+    EXPECT_LE(bracket.primal(), value / risk * (1.0L + doubt)) << "seed " << seed;
+    EXPECT_GE(bracket.primal(), value / risk * (1.0L - 100.0L * doubt)) << "seed " << seed;
+  }
+  EXPECT_GT(claimed, 40);
+}
+
 TEST(Sdr, DuplicateAssetsGiveAValidBound) {
   Problem problem = random_problem(71, 12);
   problem.Sigma.col(11) = problem.Sigma.col(3);
