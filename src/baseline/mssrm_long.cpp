@@ -57,10 +57,11 @@ struct MssrmLong::Work {
   bool begin(ConstVec signal, MssrmLongResult& out);
   double largest_eigenvalue();
   void solve(MssrmLongResult& out);
-  bool iterate(double alpha, Index& iterations);
+  enum class End { converged, out_of_steps, out_of_range };
+  End iterate(double alpha, Index& iterations);
   void first_step(double alpha);
   void step(double alpha);
-  void project();
+  bool project();
   void take_support();
   const double* column(Index j);
   void gradient(Vec g);
@@ -193,14 +194,17 @@ void MssrmLong::Work::step(double alpha) {
   add_columns(active, coefficients, next);
 }
 
-// Zeroes the negative entries of `next` and keeps the k largest; ties go to the lower column.
-void MssrmLong::Work::project() {
+// Zeroes the negative entries of `next` and keeps the k largest; ties go to the lower column. False
+// if an entry was not finite: a zero would hide it.
+bool MssrmLong::Work::project() {
   Index positive = 0;
+  bool in_range = true;
   for (double& x : next) {
+    in_range &= std::isfinite(x);
     x = x > 0.0 ? x : 0.0;
     positive += x > 0.0;
   }
-  if (positive <= k) return;
+  if (positive <= k) return in_range;
   std::copy(next.begin(), next.end(), order.begin());
   std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), std::greater<>());
   const double last = order[static_cast<std::size_t>(k - 1)];
@@ -210,6 +214,7 @@ void MssrmLong::Work::project() {
     if (x > last || (x == last && ties-- > 0)) continue;
     x = 0.0;
   }
+  return in_range;
 }
 
 void MssrmLong::Work::take_support() {
@@ -223,24 +228,25 @@ void MssrmLong::Work::take_support() {
   coefficients.resize(support.size());
 }
 
-// True if it stopped by its tolerance: comparisons are such that NaN never does.
-bool MssrmLong::Work::iterate(double alpha, Index& iterations) {
+// What leaves the range of numbers never reads as converged.
+MssrmLong::Work::End MssrmLong::Work::iterate(double alpha, Index& iterations) {
   v = m;
   for (iterations = 1; iterations <= settings.max_iterations; ++iterations) {
     if (iterations == 1)
       first_step(alpha);
     else
       step(alpha);
-    project();
+    if (!project()) return End::out_of_range;
     double moved = 0.0;
     for (std::size_t i = 0; i < v.size(); ++i) moved += (next[i] - v[i]) * (next[i] - v[i]);
+    if (!std::isfinite(moved)) return End::out_of_range;
     const bool stop = std::sqrt(moved) <= settings.tolerance * norm(v);
     std::swap(v, next);
     take_support();
-    if (stop) return true;
+    if (stop) return End::converged;
   }
   iterations = settings.max_iterations;
-  return false;
+  return End::out_of_steps;
 }
 
 // g = Q v - m.
@@ -285,14 +291,17 @@ void MssrmLong::Work::give(bool converged, MssrmLongResult& out) {
 
 void MssrmLong::Work::solve(MssrmLongResult& out) {
   const double lambda = largest_eigenvalue() + settings.epsilon;
-  const bool converged = iterate(kShorten / lambda, out.iterations);
-  if (!std::isfinite(norm(v))) {
+  // Nothing that is positive semidefinite has lambda <= 0; NaN: LAPACK gave up.
+  const End end = lambda > 0.0 && std::isfinite(lambda) ? iterate(kShorten / lambda, out.iterations)
+                                                        : End::out_of_range;
+  if (end == End::out_of_range) {
     out.portfolio.outcome.status = Status::invalid_input;
     for (std::vector<double>* x : {&out.portfolio.weights, &out.v})
       std::fill(x->begin(), x->end(), kNaN);
     out.portfolio.sharpe = kNaN;
     return;
   }
+  const bool converged = end == End::converged;
   if (support.empty()) {
     out.portfolio.outcome.status = converged ? Status::no_signal : Status::not_converged;
     return;

@@ -236,6 +236,24 @@ TEST(MssrmLong, MatrixThatIsNotFiniteIsInvalid) {
   EXPECT_EQ(out.portfolio.outcome.status, Status::invalid_input);
 }
 
+// No covariance, but it must not read as an answer: without risk on either side of it the steps
+// run away, and a zero for what is not finite would look like cash.
+TEST(MssrmLong, MatrixThatIsIndefiniteIsNeverAnAnswer) {
+  RowMatrix away = RowMatrix::Identity(3, 3), negative = -RowMatrix::Identity(3, 3);
+  away(0, 0) = -1000.0;
+  const RowMatrix none = -1e-3 * RowMatrix::Identity(3, 3);  // lambda_max(Q) is 0
+  const VectorXd m = VectorXd::Ones(3);
+  for (const RowMatrix& Sigma : {away, negative, none}) {
+    MssrmLongResult out;
+    MssrmLong({.k = 2}, 3).run(view(Sigma), view(m), out);
+    EXPECT_EQ(out.portfolio.outcome.status, Status::invalid_input);
+    EXPECT_FALSE(out.certified);
+    EXPECT_TRUE(out.portfolio.support.empty());
+    for (const double w : out.portfolio.weights) EXPECT_TRUE(std::isnan(w));
+    for (const double x : out.v) EXPECT_TRUE(std::isnan(x));
+  }
+}
+
 TEST(MssrmLong, TakesEveryNameThatRisesForLargeK) {
   Problems problems(18);
   const RowMatrix window = window_of(problems, 40, 7);
