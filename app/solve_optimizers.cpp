@@ -119,7 +119,16 @@ baseline::SdrSettings sdr_settings(const Values& values) {
   return settings;
 }
 
+// A relaxation keeps a dozen matrices (n, n) and takes hundreds of steps of order n^3.
+constexpr Index kMostForSdr = 2000;
+
 void run_sdr(const Values& values, Solution& solution) {
+  const Index n = solution.input.n();
+  if (n > kMostForSdr)
+    throw InputError(fmt::format(
+        "optimizer = sdr takes at most {} assets, and there are {}; use optimizer swap, with "
+        "--certify for a bound",
+        kMostForSdr, n));
   const select::SelectSettings& settings = solution.settings;
   const bool match = values.text("sdr-recovery") == "match";
   baseline::SdrSelector sdr(
@@ -133,10 +142,10 @@ void run_sdr(const Values& values, Solution& solution) {
   sdr.run(*solution.input.risk, 0, solution.input.mu, result);
   solution.portfolio = std::move(result.portfolio);
   const baseline::Relaxation& relaxation = result.relaxation;
-  solution.iterations = relaxation.iterations;
-  solution.certified = relaxation.converged();
+  solution.iterations = result.iterations;
+  solution.certified = result.converged;
   solution.bound = {.status = relaxation.status,
-                    .sharpe = std::sqrt(relaxation.dual),
+                    .sharpe = baseline::root_above(relaxation.dual),
                     .from = baseline::Bound::sdp,
                     .gap = relaxation.gap};
 }

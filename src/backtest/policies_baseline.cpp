@@ -80,8 +80,8 @@ std::unique_ptr<Chooser> SdrPolicy::chooser(const WindowBatch& batch, const risk
       std::swap(result.portfolio, out.portfolio);  // its memory
       memory_.selector->run(of, sample, mu, result);
       std::swap(result.portfolio, out.portfolio);
-      out.iterations = result.relaxation.iterations;
-      out.certified = result.relaxation.converged();
+      out.iterations = result.iterations;
+      out.certified = result.converged;
     }
 
    private:

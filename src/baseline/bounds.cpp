@@ -41,11 +41,6 @@ double unit_of(const risk::Risk& risk, Index sample, ConstVec mu) {
   return largest > 0.0 && std::isfinite(largest) ? std::ldexp(1.0, std::ilogb(largest)) : 1.0;
 }
 
-// Rounded up: the square of the answer is at least `value`.
-double root_above(double value) {
-  return std::sqrt(value) * (1.0 + 2.0 * std::numeric_limits<double>::epsilon());
-}
-
 SharpeBound sdp_bound(const risk::Risk& risk, Index sample, ConstVec mu,
                       const BoundSettings& settings) {
   const Index n = risk.n();
@@ -97,6 +92,10 @@ SharpeBound perspective_bound(const risk::Risk& risk, Index sample, ConstVec mu,
 }
 
 }  // namespace
+
+double root_above(double value) {
+  return std::sqrt(value) * (1.0 + 2.0 * std::numeric_limits<double>::epsilon());
+}
 
 std::string_view name(Bound bound) {
   switch (bound) {

@@ -29,12 +29,26 @@ Index support_size(const std::vector<double>& v) {
   return std::count_if(v.begin(), v.end(), [&](double x) { return std::abs(x) > least; });
 }
 
-// The k largest |v_i|, ascending by column. What is within noise of the k-th largest ties with it,
-// and ties go to the lower column.
+void take_support(const std::vector<double>& v, std::vector<Index>& K) {
+  const double least = kInSupport * largest_of(v);
+  K.clear();
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (std::abs(v[i]) > least) K.push_back(static_cast<Index>(i));
+}
+
+void give_nothing(Index n, select::Portfolio& out) {
+  out.outcome = {};
+  out.outcome.status = Status::invalid_input;
+  out.support.clear();
+  out.weights.assign(static_cast<std::size_t>(n), std::nan(""));
+  out.value = out.sharpe = std::nan("");
+}
+
+// The k largest |v_i| of finite v, ascending by column. What is within noise of the k-th largest
+// ties with it, and ties go to the lower column.
 void keep_largest(const std::vector<double>& v, Index k, std::vector<Index>& K) {
   std::vector<double> size(v.size());
-  std::transform(v.begin(), v.end(), size.begin(),
-                 [](double x) { return std::isnan(x) ? 0.0 : std::abs(x); });
+  std::transform(v.begin(), v.end(), size.begin(), [](double x) { return std::abs(x); });
   std::vector<double> sorted = size;
   const auto last = sorted.begin() + (k - 1);
   std::nth_element(sorted.begin(), last, sorted.end(), std::greater<>());
@@ -75,6 +89,7 @@ struct SdrSelector::Work {
 
   ConstMat covariance() const { return {Sigma.data(), n, n}; }
   void match(ConstVec mu, SdrPortfolio& out, Relaxation& chosen);
+  bool choose_names(const SdrPortfolio& out);
 
   const SdrSelectSettings settings;
   const Index n;
@@ -91,8 +106,6 @@ SdrSelector::SdrSelector(const SdrSelectSettings& settings, const risk::Risk& ri
 }
 SdrSelector::~SdrSelector() = default;
 SdrSelector::SdrSelector(SdrSelector&&) noexcept = default;
-
-void SdrSelector::forget() { work_->sdr.forget(); }
 
 // Brackets kappa between one whose eigenvector has fewer names than k and one that has more, and
 // halves or interpolates until it has k. `best` starts as the relaxation at kappa = k and ends as
@@ -132,6 +145,24 @@ void SdrSelector::Work::match(ConstVec mu, SdrPortfolio& out, Relaxation& best) 
   out.cut = out.matched > k;
 }
 
+// K from the relaxation chosen; false if it has no direction, which would make any names as good
+// as any others.
+bool SdrSelector::Work::choose_names(const SdrPortfolio& out) {
+  if (chosen.status == Status::no_signal) {
+    K.assign(1, 0);  // cash, whatever the names
+    return true;
+  }
+  const std::vector<double>& v = chosen.direction;
+  if (out.matched == 0 ||
+      !std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); }))
+    return false;
+  if (settings.recovery == Recovery::match && out.matched <= settings.k)
+    take_support(v, K);
+  else
+    keep_largest(v, settings.k, K);
+  return true;
+}
+
 void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out) {
   Work& work = *work_;
   if (risk.n() != work.n || sample < 0 || sample >= risk.samples() ||
@@ -142,8 +173,8 @@ void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPort
     out.relaxation = Relaxation{};
     out.relaxation.primal = out.relaxation.dual = out.relaxation.gap = std::nan("");
     out.kappa = std::nan("");
-    out.solves = out.matched = 0;
-    out.cut = false;
+    out.solves = out.matched = out.iterations = 0;
+    out.cut = out.converged = false;
     return;
   }
   work.scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
@@ -162,7 +193,12 @@ void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPort
     out.matched = support_size(out.relaxation.direction);
     if (work.settings.recovery == Recovery::match) work.match(mu, out, work.chosen);
   }
-  keep_largest(work.chosen.direction, work.settings.k, work.K);
+  out.iterations = work.chosen.iterations;
+  out.converged = work.chosen.converged();
+  if (!work.choose_names(out)) {
+    give_nothing(work.n, out.portfolio);
+    return;
+  }
   work.exact.run_on(risk, sample, mu, work.K, out.portfolio);
   if (out.portfolio.outcome.solved() && !(out.relaxation.converged() && work.chosen.converged()))
     out.portfolio.outcome.status = Status::not_converged;

@@ -303,6 +303,15 @@ TEST(Bounds, LargeMarketsNeedNoDenseMatrix) {
   EXPECT_LE(bound.sharpe, 1.5 * portfolio.sharpe);
 }
 
+TEST(Bounds, RootsAreRoundedUp) {
+  for (const double value : {2.0, 3.0, 0.1, 0.063, 1e-300, 1e300}) {
+    const auto root = static_cast<long double>(root_above(value));
+    EXPECT_GT(root * root, static_cast<long double>(value));
+    EXPECT_NEAR(root_above(value) / std::sqrt(value), 1.0, 1e-15);
+  }
+  EXPECT_EQ(root_above(0.0), 0.0);
+}
+
 TEST(Bounds, StatusesAndWrongSettings) {
   Problems problems(15);
   const auto risk = risk_of(testing::naive_covariance(problems.returns(20, 4), 0.1));

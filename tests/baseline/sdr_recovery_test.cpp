@@ -44,10 +44,21 @@ SdrPortfolio run(const Problem& problem, const SdrSelectSettings& settings) {
   return out;
 }
 
-Index passing(const std::vector<double>& v) {
+// The names whose entries pass the threshold of DESIGN 2.9.
+std::vector<Index> passing(const std::vector<double>& v) {
   double largest = 0.0;
   for (const double x : v) largest = std::max(largest, std::abs(x));
-  return std::count_if(v.begin(), v.end(), [&](double x) { return std::abs(x) > 1e-3 * largest; });
+  std::vector<Index> names;
+  for (std::size_t i = 0; i < v.size(); ++i)
+    if (std::abs(v[i]) > 1e-3 * largest) names.push_back(static_cast<Index>(i));
+  return names;
+}
+
+Relaxation relaxed(const Problem& problem, double kappa, const SdrSettings& settings = {}) {
+  Sdr sdr(settings, problem.mu.size());
+  Relaxation out;
+  sdr.solve(view(problem.Sigma), view(problem.mu), kappa, out);
+  return out;
 }
 
 TEST(SdrRecovery, FindsTheKnownPortfoliosOfPort1) {
@@ -91,7 +102,8 @@ TEST(SdrRecovery, TopKTakesTheLargestEntries) {
   }
 }
 
-TEST(SdrRecovery, MatchHasKNamesOrSaysThatItCut) {
+// Everything said about the match, from a relaxation of its own at that kappa.
+TEST(SdrRecovery, MatchHoldsTheSupportAtItsKappaOrTheLargestOfIt) {
   int matches = 0, exact = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
     const Problem problem = random_problem(seed, 16);
@@ -99,28 +111,88 @@ TEST(SdrRecovery, MatchHasKNamesOrSaysThatItCut) {
       const SdrPortfolio out = run(
           problem,
           {.k = k, .recovery = Recovery::match, .net = layer::Net::any, .sizing = {}, .sdr = {}});
-      EXPECT_EQ(static_cast<Index>(out.portfolio.support.size()), k);
       EXPECT_GE(out.solves, 1);
       EXPECT_LE(out.solves, 8);
       EXPECT_GE(out.kappa, 1.0);
       EXPECT_LE(out.kappa, 16.0);
       EXPECT_EQ(out.relaxation.kappa, static_cast<double>(k));
-      EXPECT_EQ(out.cut, out.matched > k);
-      if (out.matched != k) {
-        EXPECT_TRUE(out.cut || out.solves == 8 || out.kappa > 15.9);
+      const std::vector<double> v = relaxed(problem, out.kappa).direction;
+      const std::vector<Index> names = passing(v), &held = out.portfolio.support;
+      EXPECT_EQ(static_cast<Index>(names.size()), out.matched);
+      if (static_cast<Index>(names.size()) <= k) {
+        EXPECT_EQ(held, names);
+        EXPECT_FALSE(out.cut);
       } else {
-        ++exact;
-        // The relaxation at that kappa really has this support.
-        Sdr sdr({}, 16);
-        Relaxation again;
-        sdr.solve(view(problem.Sigma), view(problem.mu), out.kappa, again);
-        EXPECT_EQ(passing(again.direction), k);
+        EXPECT_EQ(static_cast<Index>(held.size()), k);
+        EXPECT_TRUE(out.cut);
+        for (const Index i : held)
+          for (const Index j : names)
+            EXPECT_TRUE(std::count(held.begin(), held.end(), j) == 1 ||
+                        std::abs(v[static_cast<std::size_t>(i)]) >=
+                            std::abs(v[static_cast<std::size_t>(j)]) - 1e-8);
       }
+      exact += static_cast<Index>(names.size()) == k ? 1 : 0;
       matches += out.kappa != static_cast<double>(k) ? 1 : 0;
     }
   }
   EXPECT_GT(matches, 0);
   EXPECT_GT(exact, 36);
+}
+
+TEST(SdrRecovery, MatchHoldsFewerNamesWhereNoEigenvectorHasK) {
+  VectorXd mu = VectorXd::Zero(6);
+  mu[2] = 0.1;
+  mu[5] = 0.2;
+  for (const double side : {0.0, 1e-5}) {  // entries of any eigenvector far below the threshold
+    mu[0] = side;
+    const Problem problem{RowMatrix::Identity(6, 6), mu};
+    const SdrPortfolio out =
+        run(problem, {.k = 4, .recovery = Recovery::match, .sizing = {}, .sdr = {}});
+    EXPECT_EQ(out.portfolio.outcome.status, Status::ok);
+    EXPECT_EQ(out.portfolio.support, (std::vector<Index>{2, 5}));
+    EXPECT_EQ(out.matched, 2);
+    EXPECT_FALSE(out.cut);
+    EXPECT_NEAR(out.portfolio.value, 0.05, 1e-12);
+  }
+}
+
+TEST(SdrRecovery, MatchReportsTheRelaxationItUsed) {
+  int differ = 0;
+  for (const Index most : {7, 9, 11, 100}) {
+    const Problem problem = random_problem(static_cast<unsigned>(most), 16);
+    const SdrSettings few{.max_iterations = most};
+    const SdrPortfolio out = run(
+        problem,
+        {.k = 5, .recovery = Recovery::match, .net = layer::Net::any, .sizing = {}, .sdr = few});
+    const Relaxation used = relaxed(problem, out.kappa, few);
+    EXPECT_EQ(out.converged, used.converged());
+    EXPECT_EQ(out.iterations, used.iterations);
+    if (!used.converged()) {
+      EXPECT_EQ(out.portfolio.outcome.status, Status::not_converged);
+    }
+    differ += out.relaxation.iterations != out.iterations ? 1 : 0;
+  }
+  EXPECT_GT(differ, 0);
+}
+
+TEST(SdrRecovery, NamesAreNeverMadeUpWhereTheRelaxationIsInvalid) {
+  // Variances so far apart that no unit holds both: the risk has a factor, the relaxation none.
+  RowMatrix Sigma = RowMatrix::Identity(4, 4);
+  Sigma(3, 3) = 1e-150;
+  Sigma(0, 0) = 1e200;
+  const Problem problem{Sigma, VectorXd::Ones(4)};
+  ASSERT_EQ(risk_of(Sigma)->status(0), Status::ok);
+  ASSERT_EQ(relaxed(problem, 2.0).status, Status::invalid_input);
+  for (const Recovery recovery : {Recovery::top_k, Recovery::match}) {
+    const SdrPortfolio out = run(problem, {.k = 2, .recovery = recovery, .sizing = {}, .sdr = {}});
+    EXPECT_EQ(out.portfolio.outcome.status, Status::invalid_input);
+    EXPECT_TRUE(out.portfolio.support.empty());
+    ASSERT_EQ(out.portfolio.weights.size(), 4u);
+    for (const double w : out.portfolio.weights) EXPECT_TRUE(std::isnan(w));
+    EXPECT_TRUE(std::isnan(out.portfolio.sharpe));
+    EXPECT_FALSE(out.converged);
+    EXPECT_FALSE(out.cut);
+  }
 }
 
 TEST(SdrRecovery, ScalingLeavesTheSupportAlone) {

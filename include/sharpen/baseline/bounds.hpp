@@ -41,8 +41,12 @@ struct SharpeBound {
   double gap = 0.0;         // relative, on Sharpe^2: how far the relaxation itself may be below
 };
 
-// `best` is the smaller of the two; beyond 600 assets it is the perspective bound alone, which
-// needs no matrix (n, n). Never throws for the values of mu.
+// The root of value >= 0, rounded up: as an upper bound on Sharpe^2 becomes one on Sharpe.
+double root_above(double value);
+
+// `best` is the smaller of the two; beyond 600 assets it is the perspective bound alone. That one
+// needs no matrix (n, n) for more than 2000 assets in the low-rank form with a known shrinkage > 0,
+// and one otherwise. Never throws for the values of mu.
 SharpeBound sharpe_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu,
                                const BoundSettings& settings);
 

@@ -47,7 +47,9 @@ struct Relaxation {
   double dual = 0.0;    // Sharpe^2 that nothing feasible exceeds; +infinity if none was proved
   double gap = 0.0;     // (dual - primal) / dual
   Index iterations = 0;
-  std::vector<double> direction;  // (n) leading eigenvector of Y, unit length, mu^T v >= 0
+  // (n) leading eigenvector of Y, unit length, mu^T v >= 0; 0 after no_signal, NaN where none was
+  // found.
+  std::vector<double> direction;
 
   bool converged() const { return status == Status::ok || status == Status::no_signal; }
 };
@@ -86,7 +88,8 @@ class Sdr {
 // From a relaxation to a portfolio.
 enum class Recovery {
   top_k,  // kappa = k; the k largest |v_i| of the leading eigenvector, exactly solved
-  match,  // kappa in [1, n] such that k entries of v pass 1e-3 max |v|, exactly solved
+  match,  // kappa in [1, n] such that k entries of v pass 1e-3 max |v|, exactly solved; fewer
+          // names where no kappa tried has k
 };
 
 struct SdrSelectSettings {
@@ -100,13 +103,17 @@ struct SdrSelectSettings {
 };
 
 struct SdrPortfolio {
-  // outcome.status is not_converged where a relaxation it rests on did not reach its gap.
+  // outcome.status is not_converged where a relaxation it rests on did not reach its gap, and
+  // invalid_input where none has an eigenvector to take names from.
   select::Portfolio portfolio;
   Relaxation relaxation;  // at kappa = k, whose dual bounds Sharpe^2 of every k-sparse portfolio
-  double kappa = 0.0;     // whose eigenvector the support comes from
-  Index solves = 0;       // relaxations solved, at most 8
-  Index matched = 0;      // names in that eigenvector's own support
-  bool cut = false;  // match: no kappa tried has k names; the support is a larger one's k largest
+  // Of the relaxation whose eigenvector the support comes from.
+  double kappa = 0.0;
+  Index iterations = 0;
+  bool converged = false;
+  Index matched = 0;  // names in that eigenvector's own support; match holds all of them up to k
+  Index solves = 0;   // relaxations solved, at most 8
+  bool cut = false;   // match: no kappa tried has k names; the support is a larger one's k largest
 };
 
 // Relaxes, recovers and solves exactly, starting each day from the one before.
@@ -119,8 +126,6 @@ class SdrSelector {
   // Overwrites `out`. Never throws for the values of mu; throws InputError for wrong shapes and
   // a sample out of range.
   void run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out);
-
-  void forget();  // see Sdr
 
  private:
   struct Work;
