@@ -26,17 +26,6 @@ std::string_view framework(const Model& model) {
   return model.settings.alpha == 0.0 ? "pfl" : "dfl";
 }
 
-Json member_of(const Model& model, const learn::Member& member) {
-  Json out;
-  out["epochs"] = member.epochs;
-  out["best_epoch"] = member.best_epoch;
-  out["validation_loss"] = member.validation_loss;
-  out["validation_sharpe"] = member.validation_sharpe;
-  out["validation_sharpe_annualized"] =
-      member.validation_sharpe * std::sqrt(model.periods_per_year);
-  return out;
-}
-
 std::string checksum_text(const ModelFile& file) { return fmt::format("{:08x}", file.checksum); }
 
 std::size_t parameters(const Model& model) {
@@ -116,7 +105,7 @@ std::string inspection_json(const ModelFile& file, const std::string& path) {
   out["parameters"] = parameters(model);
   out["members"] = Json::array();
   for (const learn::Member& member : model.members)
-    out["members"].push_back(member_of(model, member));
+    out["members"].push_back(member_json(model, member));
   out["settings"] = model_settings(model);
   out["warnings"] = Json::array();
   return json_text(out);

@@ -74,6 +74,17 @@ Json model_settings(const learn::Model& model) {
   return out;
 }
 
+Json member_json(const learn::Model& model, const learn::Member& member) {
+  Json out;
+  out["epochs"] = member.epochs;
+  out["best_epoch"] = member.best_epoch;
+  out["validation_loss"] = member.validation_loss;
+  out["validation_sharpe"] = member.validation_sharpe;
+  out["validation_sharpe_annualized"] =
+      member.validation_sharpe * std::sqrt(model.periods_per_year);
+  return out;
+}
+
 settings::Values follow_model(const settings::Values& values, const learn::Model& model) {
   settings::Values out = values;
   for (const settings::Setting& setting : settings::table())

@@ -1,4 +1,4 @@
-// The settings a model was trained with.
+// The settings a model was trained with, and what its members came to.
 #pragma once
 
 #include "json_text.hpp"
@@ -9,6 +9,9 @@ namespace sharpen::app {
 
 // Under the names that flags have, with values as flags take them.
 Json model_settings(const learn::Model& model);
+
+// One member: epochs and validation.
+Json member_json(const learn::Model& model, const learn::Member& member);
 
 // `values` with the model's settings for what neither flag nor file has given. A setting of the
 // training that was given is an InputError: the model has been trained.

@@ -10,6 +10,7 @@
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "stderr_log.hpp"
+#include "training_settings.hpp"
 
 namespace sharpen::app {
 
@@ -63,15 +64,12 @@ select::SelectSettings select_settings(const Values& values, const Prediction& p
 
 std::unique_ptr<risk::Risk> window_risk(const Values& values, const Prediction& prediction,
                                         const Threads& threads) {
-  const std::string& form = values.text("form");
   const bool oscar = prediction.settings.optimizer == select::Optimizer::oscar;
   const bool by_root = prediction.settings.optimizer == select::Optimizer::symmetric ||
                        (values.flag("explain") && !oscar);
   const risk::RiskSettings settings = {
       .shrinkage = prediction.shrinkage,
-      .form = form == "dense"      ? risk::Form::dense
-              : form == "low-rank" ? risk::Form::low_rank
-                                   : risk::Form::automatic,
+      .form = form_of(values),
       .parts = {.lower = oscar, .root = by_root, .restriction = false}};
   const Window& window = prediction.input.window;
   const Index end = prediction.input.returns.rows();

@@ -8,6 +8,7 @@
 #include "sharpen/baseline/mssrm.hpp"
 #include "sharpen/baseline/net_bound.hpp"
 #include "solve.hpp"
+#include "training_settings.hpp"
 
 namespace sharpen::app {
 
@@ -24,18 +25,6 @@ select::Optimizer optimizer_of(const std::string& text) {
       printable(text)));
 }
 
-layer::SizingSettings sizing_settings(const Values& values) {
-  const std::string& kind = values.text("sizing");
-  using enum layer::Sizing;
-  return {.kind = kind == "budget"       ? budget
-                  : kind == "volatility" ? volatility
-                                         : gross,
-          .offset = values.real("offset"),
-          // The setting is per year; variance grows with the number of periods.
-          .target_volatility =
-              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
-}
-
 select::SelectSettings select_settings(const Values& values, Index n) {
   select::SelectSettings settings;
   settings.k = values.count_or_share("k").of(n, "k");
@@ -48,7 +37,7 @@ select::SelectSettings select_settings(const Values& values, Index n) {
         "gross or volatility");
   if (optimizer != "mssrm" && optimizer != "sdr") settings.optimizer = optimizer_of(optimizer);
   settings.net = any ? layer::Net::any : layer::Net::positive;
-  settings.sizing = sizing_settings(values);
+  settings.sizing = yearly_sizing(values);
   settings.validate(n);
   return settings;
 }

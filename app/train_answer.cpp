@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "json_text.hpp"
+#include "model_settings.hpp"
 #include "sharpen/base/text.hpp"
 #include "train.hpp"
 
@@ -61,16 +62,8 @@ std::string train_json(const TrainAnswer& answer) {
   out["validation_from"] =
       model.validation_from.empty() ? Json(nullptr) : Json(model.validation_from);
   out["members"] = Json::array();
-  for (const learn::Member& member : model.members) {
-    Json one;
-    one["epochs"] = member.epochs;
-    one["best_epoch"] = member.best_epoch;
-    one["validation_loss"] = member.validation_loss;
-    one["validation_sharpe"] = member.validation_sharpe;
-    one["validation_sharpe_annualized"] =
-        member.validation_sharpe * std::sqrt(model.periods_per_year);
-    out["members"].push_back(one);
-  }
+  for (const learn::Member& member : model.members)
+    out["members"].push_back(member_json(model, member));
   out["seed"] = settings.seed;
   out["seconds"] = answer.seconds;
   out["warnings"] = answer.warnings;
