@@ -87,9 +87,8 @@ class Explainer {
     // Scores that the selection calls tied rank by column, as it takes them.
     const double margin = order.empty() ? 0.0 : kTiedScores * scores[at(order.front())];
     for (auto first = order.begin(); first != order.end();) {
-      const auto last = std::find_if(first, order.end(), [&](Index j) {
-        return scores[at(j)] < scores[at(*first)] - margin;
-      });
+      const auto last = std::find_if(
+          first, order.end(), [&](Index j) { return scores[at(j)] < scores[at(*first)] - margin; });
       std::sort(first, last);
       first = last;
     }
@@ -210,9 +209,9 @@ Explanation explain(const SelectSettings& settings, const risk::Risk& risk, Inde
   if (portfolio.outcome.status == Status::invalid_input) return {};
   const bool oscar = settings.optimizer == Optimizer::oscar;
   if (oscar ? !risk.parts().lower : !risk.parts().root)
-    throw InputError(std::string("explaining optimizer = ") + std::string(name(settings.optimizer)) +
-                     " needs a risk model set up with parts." + (oscar ? "lower" : "root") +
-                     " = true");
+    throw InputError(
+        std::string("explaining optimizer = ") + std::string(name(settings.optimizer)) +
+        " needs a risk model set up with parts." + (oscar ? "lower" : "root") + " = true");
   if (sample < 0 || sample >= risk.samples() || static_cast<Index>(mu.size()) != risk.n())
     throw InputError("explain was given a sample or a signal that does not fit the risk model");
   return Explainer(settings, risk, sample, mu, portfolio).run();
