@@ -14,6 +14,7 @@
 #include <new>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "market/place.hpp"
 #include "market/text_file.hpp"
 #include "sharpen/base/error.hpp"
@@ -108,20 +109,6 @@ void check_length(std::uint64_t length, std::size_t has, std::string_view name,
     refuse(name, fmt::format("is a {} of {} bytes with more after them; copy it again, or {}",
                              kind.noun, length, kind.remedy));
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(const char* path) : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 class InputFile {
  public:

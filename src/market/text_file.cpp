@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "market/gzip.hpp"
 #include "market/place.hpp"
 #include "sharpen/base/error.hpp"
@@ -21,20 +22,6 @@ namespace sharpen::market {
 namespace {
 
 constexpr std::size_t kBlock = std::size_t{1} << 20;
-
-class Descriptor {
- public:
-  explicit Descriptor(const char* path) : fd_(::open(path, O_RDONLY | O_CLOEXEC)) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 [[noreturn]] void fail_reading(const std::string& name, int error) {
   const std::string reason = std::generic_category().message(error);
