@@ -155,7 +155,7 @@ Loss MemberTraining::run_batch(std::span<const Index> samples, Objective* object
 
   Loss loss;
   if (objective == nullptr) {
-    loss.total = loss.prediction = prediction_loss(mu, r, 1.0, dL_dmu);
+    loss.total = loss.prediction = prediction_loss(mu, r, dL_dmu);
     loss.decision = kNaN;
   } else {
     memory_->risk_samples.clear();

@@ -23,14 +23,14 @@ double sum_of_squares(ConstMat a) {
 
 }  // namespace
 
-double prediction_loss(ConstMat mu, ConstMat r, double weight, Mat dL_dmu) {
+double prediction_loss(ConstMat mu, ConstMat r, Mat dP_dmu) {
   const auto batch = static_cast<double>(mu.rows);
   double sum = 0.0;
   for (Index b = 0; b < mu.rows; ++b)
     for (Index i = 0; i < mu.cols; ++i) {
       const double error = mu(b, i) - r(b, i);
       sum += error * error;
-      dL_dmu(b, i) = weight * (2.0 * error / batch);
+      dP_dmu(b, i) = 2.0 * error / batch;
     }
   return sum / batch;
 }
@@ -76,7 +76,7 @@ Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r
   const Vec q = Vec(q_).first(at(batch)), dD_dq = Vec(dD_dq_).first(at(batch));
 
   Loss loss;
-  loss.prediction = prediction_loss(mu, r, 1.0, dL_dmu);
+  loss.prediction = prediction_loss(mu, r, dL_dmu);
   layer_->forward(samples, mu, cache_, w, outcomes, threads);
   const auto decided = [&](Index b) { return outcomes[at(b)].status != Status::invalid_input; };
   for (Index b = 0; b < batch; ++b) q[at(b)] = decided(b) ? dot(r.row(b), w.row(b)) : 0.0;

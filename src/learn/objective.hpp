@@ -24,8 +24,8 @@ struct Loss {
   double total = 0.0;
 };
 
-// The prediction loss P, and dL_dmu = weight dP/dmu.
-double prediction_loss(ConstMat mu, ConstMat r, double weight, Mat dL_dmu);
+// The prediction loss P, and its gradient.
+double prediction_loss(ConstMat mu, ConstMat r, Mat dP_dmu);
 
 // D of returns q, and dD_dq; both zero for a Sharpe ratio of returns that do not vary.
 double decision_loss(DecisionLoss kind, ConstVec q, Vec dD_dq);
