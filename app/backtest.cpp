@@ -10,11 +10,12 @@
 #include "output.hpp"
 #include "output_folder.hpp"
 #include "progress.hpp"
+#include "sharpen/backtest/configure.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/configure.hpp"
 #include "sharpen/learn/train.hpp"
 #include "stderr_log.hpp"
-#include "training_settings.hpp"
 
 namespace sharpen::app {
 
@@ -23,57 +24,6 @@ namespace {
 using backtest::BacktestSettings;
 using settings::Origin;
 using settings::Values;
-
-std::string text_or_empty(const Values& values, std::string_view name) {
-  return values.has(name) ? values.text(name) : std::string();
-}
-
-backtest::Framework framework_of(const std::string& text) {
-  using enum backtest::Framework;
-  for (const backtest::Framework framework : {rolling, historic, signal, pfl, dfl})
-    if (backtest::name(framework) == text) return framework;
-  throw InputError(fmt::format("framework = {} is not known", printable(text)));
-}
-
-bool learns(backtest::Framework framework) {
-  return framework == backtest::Framework::pfl || framework == backtest::Framework::dfl;
-}
-
-BacktestSettings backtest_settings(const Values& values) {
-  BacktestSettings out;
-  out.framework = framework_of(values.text("framework"));
-  out.optimizer = values.text("optimizer");
-  out.k = values.count_or_share("k");
-  out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
-  out.sizing = yearly_sizing(values);
-  out.shrinkage = window_shrinkage(values);
-  out.form = form_of(values);
-  out.historic_risk = values.text("historic-risk") == "train" ? backtest::HistoricRisk::train
-                                                              : backtest::HistoricRisk::rolling;
-  if (learns(out.framework) || values.text("decision") == "soft")
-    out.training = training_settings(values);
-  if (values.has("retrain")) out.retrain = values.integer("retrain");
-  out.decision = values.text("decision") == "soft" ? backtest::DecisionKind::soft
-                                                   : backtest::DecisionKind::exact;
-  out.sdr_recovery = values.text("sdr-recovery") == "match" ? baseline::Recovery::match
-                                                            : baseline::Recovery::top_k;
-  if (values.has("sdr-gap")) out.sdr_gap = values.real("sdr-gap");
-  out.lookback = values.count_or_all("lookback");
-  if (values.has("min-history")) out.min_history = values.integer("min-history");
-  out.split = text_or_empty(values, "split");
-  out.stats_from = text_or_empty(values, "stats-from");
-  out.rebalance = values.integer("rebalance");
-  out.cost_bps = values.real("cost-bps");
-  out.risk_free = values.real("risk-free");
-  out.periods_per_year = values.real("periods-per-year");
-  out.benchmark = text_or_empty(values, "benchmark");
-  out.gaps = values.text("universe") == "available";
-  out.trials = values.integer("trials");
-  out.bootstrap = {.replications = values.integer("replications"),
-                   .block = values.has("block") ? values.real("block") : 0.0,
-                   .seed = static_cast<std::uint64_t>(values.integer("seed"))};
-  return out;
-}
 
 // Settings of a training that a soft decision listens to as well.
 bool of_the_layer(std::string_view name) {
@@ -92,7 +42,7 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
   if (settings.framework != signal && values.has("signal")) refuse("signal", "--framework signal");
   if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
     refuse("historic-risk", "--framework historic");
-  if (!learns(settings.framework)) {
+  if (!backtest::learns(settings.framework)) {
     for (const settings::Setting& setting : settings::table())
       if (setting.group == settings::Group::learning && values.takes(setting.name) &&
           values.origin(setting.name) == Origin::flag &&
@@ -136,7 +86,7 @@ void refuse_dropped_benchmark(const BacktestSettings& settings, const market::Cl
 
 // What contradicts itself whatever the files hold; what is only missing is left to the run.
 void check_settings(const Values& values, const BacktestSettings& settings) {
-  check_panel_settings(values);
+  market::check_panel_settings(values);
   refuse_foreign_settings(values, settings);
   if (!settings.split.empty()) backtest::check_split(settings.split);
   if (!settings.stats_from.empty()) backtest::check_stats_from(settings.stats_from);
@@ -172,19 +122,19 @@ void warn_of_slips(const Values& values, BacktestAnswer& answer) {
 BacktestAnswer answer_of(const Values& given, std::optional<Interrupts>& interrupts) {
   std::optional<learn::Model> model;
   if (given.has("model")) {
-    check_settings(given, backtest_settings(given));
+    check_settings(given, backtest::backtest_settings(given));
     model = learn::read_model(given.text("model"));
   }
   const Values values = model ? follow_model(given, *model) : given;
   const Log log = stderr_log(values.text("log-level"));
   const Threads threads(static_cast<int>(values.integer("threads")));
-  BacktestAnswer answer{.values = values, .settings = backtest_settings(values)};
+  BacktestAnswer answer{.values = values, .settings = backtest::backtest_settings(values)};
   check_settings(values, answer.settings);
   if (answer.settings.framework == backtest::Framework::signal && !values.has("signal"))
     throw InputError("framework = signal needs predictions; give --signal FILE");
   Progress progress;
   progress.stage("reading the panel");
-  answer.input = read_panel_input(values, log);
+  answer.input = market::read_panel_input(values, log);
   refuse_dropped_benchmark(answer.settings, answer.input.cleaning);
   std::optional<market::Panel> signal;
   if (values.has("signal"))
@@ -232,7 +182,7 @@ std::string BacktestAnswer::first_traded() const {
 
 void run_backtest(const Values& values) {
   if (values.flag("print-config")) {
-    check_settings(values, backtest_settings(values));
+    check_settings(values, backtest::backtest_settings(values));
     return print(values.to_toml());
   }
   std::optional<OutputFolder> folder;

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "panel_input.hpp"
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::app {
 
@@ -17,7 +17,7 @@ void run_backtest(const settings::Values& values);
 // The answer, ready to be shown.
 struct BacktestAnswer {
   settings::Values values;
-  PanelInput input = {};
+  market::PanelInput input = {};
   backtest::BacktestSettings settings = {};
   backtest::BacktestResult result = {};
   std::string label = {};

@@ -37,7 +37,7 @@ Json settings_json(const settings::Values& values) {
   return out;
 }
 
-Json cleaning_json(const PanelInput& input) {
+Json cleaning_json(const market::PanelInput& input) {
   Json out;
   out["universe"] = market::name(input.settings.universe);
   out["on_suspect"] = market::name(input.settings.on_suspect);

@@ -27,18 +27,18 @@ void count_missing(const market::Panel& panel, Diagnosis& diagnosis) {
 
 Diagnosis diagnose(const Values& values) {
   const Log log = stderr_log(values.text("log-level"));
-  const RawPanel raw = read_raw_panel(values, log);
+  const market::RawPanel raw = market::read_raw_panel(values, log);
   Diagnosis diagnosis;
   diagnosis.file = raw.file;
-  diagnosis.settings = cleaning_settings(values, raw.kind);
+  diagnosis.settings = market::cleaning_settings(values, raw.kind);
   diagnosis.assets = raw.panel.n();
   diagnosis.rows = raw.panel.rows();
   diagnosis.from = raw.panel.dates.front();
   diagnosis.to = raw.panel.dates.back();
   count_missing(raw.panel, diagnosis);
-  if (const std::string doubt = doubt_of_kind(raw); !doubt.empty())
+  if (const std::string doubt = market::doubt_of_kind(raw); !doubt.empty())
     diagnosis.warnings.push_back(doubt);
-  diagnosis.cleaned = cleaned(raw, diagnosis.settings);
+  diagnosis.cleaned = market::cleaned(raw, diagnosis.settings);
   return diagnosis;
 }
 
@@ -56,7 +56,7 @@ void write_cleaned(const std::string& file, Diagnosis& diagnosis) {
 }  // namespace
 
 void doctor(const Values& values) {
-  check_panel_settings(values);
+  market::check_panel_settings(values);
   if (values.flag("print-config")) return print(values.to_toml());
   keep_inputs(values, {"out"});
   Diagnosis diagnosis = diagnose(values);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "panel_input.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::app {
 

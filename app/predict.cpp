@@ -9,8 +9,8 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/configure.hpp"
 #include "stderr_log.hpp"
-#include "training_settings.hpp"
 
 namespace sharpen::app {
 
@@ -69,7 +69,7 @@ std::unique_ptr<risk::Risk> window_risk(const Values& values, const Prediction& 
                        (values.flag("explain") && !oscar);
   const risk::RiskSettings settings = {
       .shrinkage = prediction.shrinkage,
-      .form = form_of(values),
+      .form = learn::form_of(values),
       .parts = {.lower = oscar, .root = by_root, .restriction = false}};
   const Window& window = prediction.input.window;
   const Index end = prediction.input.returns.rows();

@@ -7,9 +7,9 @@
 #include <unordered_set>
 
 #include "panel_age.hpp"
-#include "panel_input.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::app {
 
@@ -31,7 +31,8 @@ std::optional<std::string> optional_text(const Values& values, std::string_view 
 }
 
 // The model's columns in its order. More columns are ignored, with a word.
-void match_tickers(const learn::Model& model, RawPanel& raw, std::vector<std::string>& warnings) {
+void match_tickers(const learn::Model& model, market::RawPanel& raw,
+                   std::vector<std::string>& warnings) {
   const std::unordered_set<std::string_view> there(raw.panel.tickers.begin(),
                                                    raw.panel.tickers.end());
   std::vector<std::string> missing, extra;
@@ -110,13 +111,13 @@ void refuse_gaps(const PredictInput& input) {
 }
 
 // Cleaned returns up to the decision.
-void take_returns(const Values& values, RawPanel& raw, PredictInput& input) {
+void take_returns(const Values& values, market::RawPanel& raw, PredictInput& input) {
   const bool prices = raw.kind == market::PanelKind::prices;
   if (prices) keep_prices(raw.panel, input.prices);
   match_tickers(input.model, raw, input.warnings);
   keep_last_rows(raw.panel, input.model.settings.lookback + kContext + (prices ? 1 : 0));
-  const market::CleaningSettings settings = cleaning_settings(values, raw.kind);
-  const market::Cleaned cleaning = cleaned(raw, settings);
+  const market::CleaningSettings settings = market::cleaning_settings(values, raw.kind);
+  const market::Cleaned cleaning = market::cleaned(raw, settings);
   for (std::string& warning : market::summary(cleaning, settings))
     input.warnings.push_back(std::move(warning));
   refuse_dropped(raw.file, input.model, cleaning);
@@ -163,7 +164,7 @@ PredictInput read_predict_input(const Values& values, const Log& log) {
   input.model = learn::read_model(values.text("model"));
   log.info(fmt::format("model of {} assets and {} members, trained on {} to {}", input.model.n(),
                        input.model.members.size(), input.model.first_date, input.model.last_date));
-  RawPanel raw = read_raw_panel(values, log);
+  market::RawPanel raw = market::read_raw_panel(values, log);
   input.file = raw.file;
   if (values.has("asof"))
     raw.panel = market::select_dates(raw.panel, std::nullopt, values.text("asof"));

@@ -7,10 +7,10 @@
 
 #include "demo_panel.hpp"
 #include "output.hpp"
-#include "panel_input.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/moments.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::app {
 
@@ -250,7 +250,7 @@ SolveInput from_panel(const Values& values, Source source, const Threads& thread
   if (source == Source::demo) {
     input.returns = demo_panel(values);
   } else {
-    PanelInput panel = read_panel_input(values, log);
+    market::PanelInput panel = market::read_panel_input(values, log);
     input.file = std::move(panel.file);
     input.returns = std::move(panel.returns);
     input.warnings = std::move(panel.warnings);

@@ -7,8 +7,8 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/baseline/mssrm.hpp"
 #include "sharpen/baseline/net_bound.hpp"
+#include "sharpen/learn/configure.hpp"
 #include "solve.hpp"
-#include "training_settings.hpp"
 
 namespace sharpen::app {
 
@@ -37,7 +37,7 @@ select::SelectSettings select_settings(const Values& values, Index n) {
         "gross or volatility");
   if (optimizer != "mssrm" && optimizer != "sdr") settings.optimizer = optimizer_of(optimizer);
   settings.net = any ? layer::Net::any : layer::Net::positive;
-  settings.sizing = yearly_sizing(values);
+  settings.sizing = learn::yearly_sizing(values);
   settings.validate(n);
   return settings;
 }

@@ -14,8 +14,8 @@
 #include "progress.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/configure.hpp"
 #include "stderr_log.hpp"
-#include "training_settings.hpp"
 
 namespace sharpen::app {
 
@@ -105,7 +105,7 @@ learn::TrainControl control_of(Progress& progress, const Interrupts& interrupts,
                             diverged.last_good->members.size() == 1 ? "" : "s"));
 }
 
-learn::Model trained(const PanelInput& input, const learn::TrainSettings& settings,
+learn::Model trained(const market::PanelInput& input, const learn::TrainSettings& settings,
                      const Values& values, const Log& log) {
   const fs::path out = values.text("out");
   const Checkpoints checkpoints(out, values.flag("resume"));
@@ -133,7 +133,8 @@ learn::Model trained(const PanelInput& input, const learn::TrainSettings& settin
   }
 }
 
-void plan(const Values& values, const PanelInput& input, const learn::TrainSettings& settings) {
+void plan(const Values& values, const market::PanelInput& input,
+          const learn::TrainSettings& settings) {
   const Threads threads(static_cast<int>(values.integer("threads")));
   const learn::TrainingPlan plan = learn::plan_training(input.returns, settings, threads);
   print(values.flag("json") ? plan_json(plan, settings) : plan_text(plan, settings));
@@ -158,7 +159,7 @@ void warn_of_warm_starts(TrainAnswer& answer) {
 void run_train(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
   check_framework(values);
-  const learn::TrainSettings settings = training_settings(values);
+  const learn::TrainSettings settings = learn::training_settings(values);
   const bool dry = values.flag("dry-run");
   if (!dry && !values.has("out"))
     throw InputError("a model must be kept somewhere; give --out FILE, such as model.sharpen");
@@ -169,7 +170,7 @@ void run_train(const Values& values) {
         values.given_as("universe")));
   const Log log = stderr_log(values.text("log-level"));
   TrainAnswer answer{.values = values};
-  answer.input = read_panel_input(values, log);
+  answer.input = market::read_panel_input(values, log);
   if (dry) return plan(values, answer.input, settings);
   const auto start = std::chrono::steady_clock::now();
   answer.model = trained(answer.input, settings, values, log);

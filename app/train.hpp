@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "panel_input.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/learn/train.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::app {
 
@@ -15,7 +15,7 @@ void run_train(const settings::Values& values);
 // The answer, ready to be shown.
 struct TrainAnswer {
   settings::Values values;
-  PanelInput input = {};
+  market::PanelInput input = {};
   learn::Model model = {};
   double seconds = 0.0;
   std::vector<std::string> warnings = {};

@@ -1,4 +1,4 @@
-#include "panel_input.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
-namespace sharpen::app {
+namespace sharpen::market {
 
 namespace {
 
@@ -21,8 +21,8 @@ std::optional<std::string> optional_text(const Values& values, std::string_view 
   return values.text(name);
 }
 
-market::PanelKind kind_of(const Values& values) {
-  using enum market::PanelKind;
+PanelKind kind_of(const Values& values) {
+  using enum PanelKind;
   check_panel_settings(values);
   if (!values.has("prices") && !values.has("returns"))
     throw InputError("no panel given; give --prices FILE or --returns FILE");
@@ -30,15 +30,15 @@ market::PanelKind kind_of(const Values& values) {
   return prices;
 }
 
-market::OnSuspect mode_of(const std::string& text) {
-  using enum market::OnSuspect;
-  for (const market::OnSuspect mode : {report, adjust, drop_asset, drop_day, error})
-    if (market::name(mode) == text) return mode;
+OnSuspect mode_of(const std::string& text) {
+  using enum OnSuspect;
+  for (const OnSuspect mode : {report, adjust, drop_asset, drop_day, error})
+    if (name(mode) == text) return mode;
   return report;
 }
 
 void refuse_empty(const PanelInput& input) {
-  const market::Panel& panel = input.cleaning.panel;
+  const Panel& panel = input.cleaning.panel;
   if (panel.n() > 0 && panel.rows() > 0) return;
   const auto& dropped = input.cleaning.dropped;
   const std::string example =
@@ -66,8 +66,7 @@ double day_of(const std::string& date) {
 
 // Months annualised as days make every figure a year wrong by a factor. Twice is more than
 // holidays, weekends or a market open on all days of the week explain (365 against 252).
-void doubt_periods(const Values& values, const market::Panel& returns,
-                   std::vector<std::string>& warnings) {
+void doubt_periods(const Values& values, const Panel& returns, std::vector<std::string>& warnings) {
   constexpr Index kFewest = 10;
   if (!values.takes("periods-per-year") || returns.rows() < kFewest) return;
   const double days = day_of(returns.dates.back()) - day_of(returns.dates.front());
@@ -104,13 +103,13 @@ void check_panel_settings(const Values& values) {
   if (!values.has("returns") && values.flag("gross"))
     throw InputError(
         fmt::format("{} has no meaning here; it goes with --returns", values.given_as("gross")));
-  market::check_dates(optional_text(values, "from"), optional_text(values, "to"));
+  check_dates(optional_text(values, "from"), optional_text(values, "to"));
 }
 
 // Returns pass for prices cell by cell. Simple returns are negative half the time; gross returns
 // lie around 1 and jump about there, while prices move little from row to row.
 std::string doubt_of_kind(const RawPanel& raw) {
-  if (raw.kind != market::PanelKind::prices) return {};
+  if (raw.kind != PanelKind::prices) return {};
   double cells = 0, not_positive = 0, near_one = 0, spread = 0, moves = 0;
   const ConstMat values = raw.panel.matrix();
   for (Index t = 1; t < values.rows; ++t)
@@ -133,31 +132,30 @@ std::string doubt_of_kind(const RawPanel& raw) {
 RawPanel read_raw_panel(const Values& values, const Log& log) {
   RawPanel raw;
   raw.kind = kind_of(values);
-  raw.file = values.text(raw.kind == market::PanelKind::prices ? "prices" : "returns");
-  raw.panel = market::read_panel(raw.file, raw.kind, market::Cells::raw);
+  raw.file = values.text(raw.kind == PanelKind::prices ? "prices" : "returns");
+  raw.panel = read_panel(raw.file, raw.kind, Cells::raw);
   log.info(fmt::format("panel of {} rows and {} assets, {} to {}", raw.panel.rows(), raw.panel.n(),
                        raw.panel.dates.front(), raw.panel.dates.back()));
   if (values.has("from") || values.has("to"))
     raw.panel = in_file(raw.file, [&] {
-      return market::select_dates(raw.panel, optional_text(values, "from"),
-                                  optional_text(values, "to"));
+      return select_dates(raw.panel, optional_text(values, "from"), optional_text(values, "to"));
     });
   if (values.has("tickers"))
-    raw.panel = in_file(raw.file,
-                        [&] { return market::select_tickers(raw.panel, values.list("tickers")); });
+    raw.panel =
+        in_file(raw.file, [&] { return select_tickers(raw.panel, values.list("tickers")); });
   return raw;
 }
 
-market::CleaningSettings cleaning_settings(const Values& values, market::PanelKind kind) {
+CleaningSettings cleaning_settings(const Values& values, PanelKind kind) {
   const bool available = values.text("universe") == "available";
   return {.kind = kind,
-          .universe = available ? market::Universe::available : market::Universe::complete,
+          .universe = available ? Universe::available : Universe::complete,
           .max_gap = static_cast<Index>(values.integer("max-gap")),
           .on_suspect = mode_of(values.text("on-suspect"))};
 }
 
-market::Cleaned cleaned(const RawPanel& raw, const market::CleaningSettings& settings) {
-  return in_file(raw.file, [&] { return market::clean(raw.panel, settings); });
+Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings) {
+  return in_file(raw.file, [&] { return clean(raw.panel, settings); });
 }
 
 PanelInput read_panel_input(const Values& values, const Log& log) {
@@ -167,18 +165,18 @@ PanelInput read_panel_input(const Values& values, const Log& log) {
   input.settings = cleaning_settings(values, raw.kind);
   const std::string doubt = doubt_of_kind(raw);
   // Prices like these have no returns; the first of them would be refused in less helpful words.
-  if (doubt.starts_with(kLikeReturns) && input.settings.on_suspect == market::OnSuspect::report)
+  if (doubt.starts_with(kLikeReturns) && input.settings.on_suspect == OnSuspect::report)
     throw InputError(fmt::format("{}: {}", printable(raw.file, 4 * raw.file.size()), doubt));
   input.cleaning = cleaned(raw, input.settings);
   raw.panel = {};
-  input.warnings = market::summary(input.cleaning, input.settings);
+  input.warnings = summary(input.cleaning, input.settings);
   if (!doubt.empty()) input.warnings.push_back(doubt);
   input.returns = in_file(input.file, [&] {
     refuse_empty(input);
-    return market::simple_returns(input.cleaning.panel, input.settings.kind);
+    return simple_returns(input.cleaning.panel, input.settings.kind);
   });
   doubt_periods(values, input.returns, input.warnings);
   return input;
 }
 
-}  // namespace sharpen::app
+}  // namespace sharpen::market

@@ -4,14 +4,14 @@
 #include "sharpen/base/settings.hpp"
 #include "sharpen/learn/settings.hpp"
 
-namespace sharpen::app {
+namespace sharpen::learn {
 
 // Of a command that takes the settings of a training. framework = pfl is a training with alpha 0.
-learn::TrainSettings training_settings(const settings::Values& values);
+TrainSettings training_settings(const settings::Values& values);
 
 // The parts that backtest and train read in the same way.
 layer::SizingSettings yearly_sizing(const settings::Values& values);
 risk::Form form_of(const settings::Values& values);
 double window_shrinkage(const settings::Values& values);
 
-}  // namespace sharpen::app
+}  // namespace sharpen::learn

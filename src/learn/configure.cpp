@@ -1,4 +1,4 @@
-#include "training_settings.hpp"
+#include "sharpen/learn/configure.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
-namespace sharpen::app {
+namespace sharpen::learn {
 
 namespace {
 
@@ -68,22 +68,20 @@ double window_shrinkage(const Values& values) {
   return values.has("shrinkage") ? values.real("shrinkage") : kWindowShrinkage;
 }
 
-learn::TrainSettings training_settings(const Values& values) {
-  learn::TrainSettings out;
+TrainSettings training_settings(const Values& values) {
+  TrainSettings out;
   const settings::CountOrAll lookback = values.count_or_all("lookback");
   if (lookback.all)
     throw InputError(fmt::format(
         "{} = all has no meaning for a network, whose windows have one length; give a number",
         values.given_as("lookback")));
   out.lookback = static_cast<Index>(lookback.count);
-  out.network =
-      values.text("network") == "shared" ? learn::NetworkKind::shared : learn::NetworkKind::joint;
+  out.network = values.text("network") == "shared" ? NetworkKind::shared : NetworkKind::joint;
   out.hidden = widths(values);
   out.alpha = values.text("framework") == "pfl" ? 0.0 : values.real("alpha");
-  out.mixing =
-      values.text("mixing") == "literal" ? learn::Mixing::literal : learn::Mixing::balanced;
-  out.decision_loss = values.text("decision-loss") == "sharpe" ? learn::DecisionLoss::sharpe
-                                                               : learn::DecisionLoss::mean_return;
+  out.mixing = values.text("mixing") == "literal" ? Mixing::literal : Mixing::balanced;
+  out.decision_loss =
+      values.text("decision-loss") == "sharpe" ? DecisionLoss::sharpe : DecisionLoss::mean_return;
   out.horizon = static_cast<Index>(values.integer("horizon"));
   out.warm_start = static_cast<Index>(values.integer("warm-start"));
   out.k = values.count_or_share("k");
@@ -103,4 +101,4 @@ learn::TrainSettings training_settings(const Values& values) {
   return out;
 }
 
-}  // namespace sharpen::app
+}  // namespace sharpen::learn

@@ -11,13 +11,13 @@
 #include "sharpen/market/cleaning.hpp"
 #include "sharpen/market/panel.hpp"
 
-namespace sharpen::app {
+namespace sharpen::market {
 
 struct PanelInput {
   std::string file;
-  market::CleaningSettings settings;
-  market::Panel returns;              // simple; NaN only with universe available
-  market::Cleaned cleaning;           // its panel: what the returns come from, in settings.kind
+  CleaningSettings settings;
+  Panel returns;                      // simple; NaN only with universe available
+  Cleaned cleaning;                   // its panel: what the returns come from, in settings.kind
   std::vector<std::string> warnings;  // what cleaning found, for the command's own warnings
 };
 
@@ -33,13 +33,13 @@ void check_panel_settings(const settings::Values& values);
 // The steps of it. The raw panel, already cut:
 struct RawPanel {
   std::string file;
-  market::PanelKind kind = market::PanelKind::prices;
-  market::Panel panel;
+  PanelKind kind = PanelKind::prices;
+  Panel panel;
 };
 // Why a file given as prices may hold something else; "" if nothing speaks for it.
 std::string doubt_of_kind(const RawPanel& raw);
 RawPanel read_raw_panel(const settings::Values& values, const Log& log);
-market::CleaningSettings cleaning_settings(const settings::Values& values, market::PanelKind kind);
-market::Cleaned cleaned(const RawPanel& raw, const market::CleaningSettings& settings);
+CleaningSettings cleaning_settings(const settings::Values& values, PanelKind kind);
+Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings);
 
-}  // namespace sharpen::app
+}  // namespace sharpen::market

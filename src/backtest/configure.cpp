@@ -1,0 +1,67 @@
+#include "sharpen/backtest/configure.hpp"
+
+#include <fmt/format.h>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/learn/configure.hpp"
+
+namespace sharpen::backtest {
+
+namespace {
+
+using settings::Values;
+
+std::string text_or_empty(const Values& values, std::string_view name) {
+  return values.has(name) ? values.text(name) : std::string();
+}
+
+}  // namespace
+
+Framework framework_of(const std::string& text) {
+  using enum Framework;
+  for (const Framework framework : {rolling, historic, signal, pfl, dfl})
+    if (name(framework) == text) return framework;
+  throw InputError(fmt::format("framework = {} is not known", printable(text)));
+}
+
+bool learns(Framework framework) {
+  return framework == Framework::pfl || framework == Framework::dfl;
+}
+
+BacktestSettings backtest_settings(const Values& values) {
+  BacktestSettings out;
+  out.framework = framework_of(values.text("framework"));
+  out.optimizer = values.text("optimizer");
+  out.k = values.count_or_share("k");
+  out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
+  out.sizing = learn::yearly_sizing(values);
+  out.shrinkage = learn::window_shrinkage(values);
+  out.form = learn::form_of(values);
+  out.historic_risk =
+      values.text("historic-risk") == "train" ? HistoricRisk::train : HistoricRisk::rolling;
+  if (learns(out.framework) || values.text("decision") == "soft")
+    out.training = learn::training_settings(values);
+  if (values.has("retrain")) out.retrain = values.integer("retrain");
+  out.decision = values.text("decision") == "soft" ? DecisionKind::soft : DecisionKind::exact;
+  out.sdr_recovery = values.text("sdr-recovery") == "match" ? baseline::Recovery::match
+                                                            : baseline::Recovery::top_k;
+  if (values.has("sdr-gap")) out.sdr_gap = values.real("sdr-gap");
+  out.lookback = values.count_or_all("lookback");
+  if (values.has("min-history")) out.min_history = values.integer("min-history");
+  out.split = text_or_empty(values, "split");
+  out.stats_from = text_or_empty(values, "stats-from");
+  out.rebalance = values.integer("rebalance");
+  out.cost_bps = values.real("cost-bps");
+  out.risk_free = values.real("risk-free");
+  out.periods_per_year = values.real("periods-per-year");
+  out.benchmark = text_or_empty(values, "benchmark");
+  out.gaps = values.text("universe") == "available";
+  out.trials = values.integer("trials");
+  out.bootstrap = {.replications = values.integer("replications"),
+                   .block = values.has("block") ? values.real("block") : 0.0,
+                   .seed = static_cast<std::uint64_t>(values.integer("seed"))};
+  return out;
+}
+
+}  // namespace sharpen::backtest
