@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench evidence fuzz format lint clean
+.PHONY: help demo build test bench evidence docs fuzz format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -31,6 +31,10 @@ evidence: ## train on simulated markets what docs/learning.md shows (an hour; it
 	@tools/setup
 	@tools/build release learning_evidence
 	@build/release/bench/learning_evidence build/evidence.tsv
+
+docs: ## build the references of the interfaces: build/docs/cpp/index.html
+	@tools/setup docs
+	@tools/docs
 
 fuzz: ## fuzz the readers for five minutes each (FUZZ_SECONDS=n for n seconds)
 	@tools/setup build fuzz
