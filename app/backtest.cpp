@@ -59,6 +59,10 @@ void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
     if (optimizer != "sdr" && values.origin(name) == Origin::flag)
       warnings.push_back(
           fmt::format("--{} has no effect here; it goes with --optimizer sdr", name));
+  if ((optimizer != "sdr" || values.text("sdr-recovery") != "match") &&
+      values.origin("sdr-match") == Origin::flag)
+    warnings.push_back(
+        "--sdr-match has no effect here; it goes with --optimizer sdr --sdr-recovery match");
   const bool equal = optimizer == "equal";
   if (!equal && optimizer != "mssrm-long") return;
   std::string ignored;

@@ -277,6 +277,15 @@ layer::LayerSettings last_layer(const BacktestSettings& settings) {
   return layer;
 }
 
+// For each row the month of the period after it, which a decision there is made for.
+std::vector<Index> months_of_periods(std::span<const std::string> dates) {
+  constexpr std::size_t kMonth = 7;  // YYYY-MM
+  std::vector<Index> out(dates.size(), 0);
+  for (std::size_t t = 1; t + 1 < dates.size(); ++t)
+    out[t] = out[t - 1] + (dates[t + 1].compare(0, kMonth, dates[t], 0, kMonth) != 0 ? 1 : 0);
+  return out;
+}
+
 std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market::Panel& returns,
                                   const WalkSettings& walk,
                                   std::unique_ptr<const SignalSource> source) {
@@ -292,6 +301,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
   optimizer.form = settings.form;
   optimizer.sdr_recovery = settings.sdr_recovery;
   optimizer.sdr.gap = settings.sdr_gap;
+  if (settings.sdr_monthly) optimizer.sdr_spell = months_of_periods(returns.dates);
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
   static_cast<void>(settings.k.of(returns.n(), "k"));
   std::optional<ConstMat> training;
@@ -350,38 +360,59 @@ std::string_view name(Framework framework) {
   return "unknown";
 }
 
-BacktestResult backtest(const market::Panel& panel, const BacktestSettings& settings,
-                        const Threads& threads, const market::Panel* signal,
-                        const RunControl& control, const learn::Model* model) {
-  check_settings(settings, signal, model);
-  BacktestResult result;
-  market::Panel returns = panel;
-  std::vector<double> benchmark;
-  if (!settings.benchmark.empty()) benchmark = take_column(returns, settings.benchmark);
+namespace {
 
-  if (model != nullptr) returns = match_model(returns, *model, result.warnings);
-  result.tickers = returns.tickers;
-  result.training_rows = training_rows(settings, returns, model);
-  const WalkSettings walk = walk_settings(settings, returns, result.training_rows);
-  check_bootstrap(settings.bootstrap, walk, returns.rows());
-  std::unique_ptr<const SignalSource> source;
-  if (learns(settings))
-    source = learned_signal(returns, decision_rows(walk, returns),
-                            learned_settings(settings, result.training_rows), model, threads,
-                            control, result.trainings);
-  else if (!equal_weights(settings))
-    source = source_of(settings, returns, walk, signal);
+// A panel and settings that fit each other, before any decision.
+struct Ready {
+  market::Panel returns;          // without the benchmark, with the columns of the model
+  std::vector<double> benchmark;  // empty: none
+  WalkSettings walk;
+  std::vector<Index> rows;  // that decisions are made at
+};
+
+Ready ready(const market::Panel& panel, const BacktestSettings& settings,
+            const market::Panel* signal, const learn::Model* model, BacktestResult& result) {
+  check_settings(settings, signal, model);
+  Ready out;
+  out.returns = panel;
+  if (!settings.benchmark.empty()) out.benchmark = take_column(out.returns, settings.benchmark);
+  if (model != nullptr) out.returns = match_model(out.returns, *model, result.warnings);
+  result.tickers = out.returns.tickers;
+  result.training_rows = training_rows(settings, out.returns, model);
+  out.walk = walk_settings(settings, out.returns, result.training_rows);
+  check_bootstrap(settings.bootstrap, out.walk, out.returns.rows());
+  out.rows = decision_rows(out.walk, out.returns);
+  return out;
+}
+
+Expectations expectations_of(const Ready& ready, const BacktestSettings& settings,
+                             const learn::Model* model, const Threads& threads,
+                             const RunControl& control) {
+  return learned_expectations(ready.returns, ready.rows,
+                              learned_settings(settings, ready.walk.first_row), model, threads,
+                              control);
+}
+
+Run oracle_of(const Ready& ready, const BacktestSettings& settings, const Threads& threads,
+              const RunControl& control) {
+  if (control.stage) control.stage("deciding with hindsight, for the regret");
+  const auto policy =
+      policy_of(settings, ready.returns, ready.walk, hindsight(ready.returns, ready.rows));
+  return walk_forward(ready.returns, *policy, ready.walk, threads, control);
+}
+
+// The walk and everything after it.
+void run_through(const Ready& ready, const BacktestSettings& settings,
+                 std::unique_ptr<const SignalSource> source, const Run* oracle,
+                 const Threads& threads, const RunControl& control, BacktestResult& result) {
   if (control.stage) control.stage("deciding");
-  const std::unique_ptr<Policy> policy = policy_of(settings, returns, walk, std::move(source));
-  result.run = walk_forward(returns, *policy, walk, threads, control);
-  if (learns(settings)) {
-    if (control.stage) control.stage("deciding with hindsight, for the regret");
-    const auto oracle =
-        policy_of(settings, returns, walk, hindsight(returns, decision_rows(walk, returns)));
-    result.regret = regret(result.run, walk_forward(returns, *oracle, walk, threads, control));
-  }
-  if (!benchmark.empty())
-    result.run.benchmark = benchmark_over(result.run, benchmark, settings.benchmark);
+  const auto policy = policy_of(settings, ready.returns, ready.walk, std::move(source));
+  result.run = walk_forward(ready.returns, *policy, ready.walk, threads, control);
+  if (learns(settings))
+    result.regret = regret(
+        result.run, oracle != nullptr ? *oracle : oracle_of(ready, settings, threads, control));
+  if (!ready.benchmark.empty())
+    result.run.benchmark = benchmark_over(result.run, ready.benchmark, settings.benchmark);
 
   const Track track = result.run.track(settings.periods_per_year);
   result.metrics = metrics(track);
@@ -389,6 +420,73 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
       sharpe_statistics(excess_returns(track), settings.trials,
                         fitted(settings.bootstrap, result.run, result.metrics.n_periods), threads);
   warn(result);
+}
+
+void check_expectations(const Expectations& given, const Ready& ready) {
+  if (given.rows != ready.rows || static_cast<Index>(given.values.size()) !=
+                                      static_cast<Index>(ready.rows.size()) * ready.returns.n())
+    throw InputError(
+        "the expectations were made for other decisions or assets; make them from the same panel "
+        "and settings");
+}
+
+}  // namespace
+
+Expectations expectations(const market::Panel& panel, const BacktestSettings& settings,
+                          const Threads& threads, const RunControl& control) {
+  if (!learns(settings))
+    throw InputError(fmt::format("framework = {} learns nothing; use framework pfl or dfl",
+                                 name(settings.framework)));
+  BacktestResult unused;
+  return expectations_of(ready(panel, settings, nullptr, nullptr, unused), settings, nullptr,
+                         threads, control);
+}
+
+Run hindsight_run(const market::Panel& panel, const BacktestSettings& settings,
+                  const Threads& threads, const RunControl& control) {
+  BacktestResult unused;
+  return oracle_of(ready(panel, settings, nullptr, nullptr, unused), settings, threads, control);
+}
+
+BacktestResult backtest(const market::Panel& panel, const BacktestSettings& settings,
+                        const Threads& threads, const market::Panel* signal,
+                        const RunControl& control, const learn::Model* model) {
+  BacktestResult result;
+  const Ready prepared = ready(panel, settings, signal, model, result);
+  std::unique_ptr<const SignalSource> source;
+  if (learns(settings)) {
+    Expectations learned = expectations_of(prepared, settings, model, threads, control);
+    source =
+        std::make_unique<GivenSignal>(prepared.returns, learned.rows, std::move(learned.values));
+    result.trainings = std::move(learned.trainings);
+  } else if (!equal_weights(settings)) {
+    source = source_of(settings, prepared.returns, prepared.walk, signal);
+  }
+  run_through(prepared, settings, std::move(source), nullptr, threads, control, result);
+  return result;
+}
+
+BacktestResult backtest(const market::Panel& panel, const BacktestSettings& settings,
+                        const Prepared& prepared, const Threads& threads,
+                        const RunControl& control) {
+  if (prepared.expectations == nullptr && !learns(settings))
+    return backtest(panel, settings, threads, nullptr, control);
+  BacktestResult result;
+  const Ready fitting = ready(panel, settings, nullptr, nullptr, result);
+  if (!learns(settings))
+    throw InputError(
+        fmt::format("expectations have no meaning for framework = {}", name(settings.framework)));
+  const Expectations* given = prepared.expectations;
+  Expectations own;
+  if (given == nullptr) {
+    own = expectations_of(fitting, settings, nullptr, threads, control);
+    given = &own;
+  }
+  check_expectations(*given, fitting);
+  result.trainings = given->trainings;
+  run_through(fitting, settings,
+              std::make_unique<GivenSignal>(fitting.returns, given->rows, given->values),
+              prepared.oracle, threads, control, result);
   return result;
 }
 

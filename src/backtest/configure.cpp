@@ -46,6 +46,7 @@ BacktestSettings backtest_settings(const Values& values) {
   out.decision = values.text("decision") == "soft" ? DecisionKind::soft : DecisionKind::exact;
   out.sdr_recovery = values.text("sdr-recovery") == "match" ? baseline::Recovery::match
                                                             : baseline::Recovery::top_k;
+  out.sdr_monthly = values.text("sdr-match") == "monthly";
   if (values.has("sdr-gap")) out.sdr_gap = values.real("sdr-gap");
   out.lookback = values.count_or_all("lookback");
   if (values.has("min-history")) out.min_history = values.integer("min-history");

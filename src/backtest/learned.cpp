@@ -159,11 +159,12 @@ TrainingRecord record_of(const learn::Model& model) {
 
 }  // namespace
 
-std::unique_ptr<const SignalSource> learned_signal(
-    const market::Panel& returns, std::span<const Index> rows, const LearnedSettings& settings,
-    const learn::Model* given, const Threads& threads, const RunControl& control,
-    std::vector<TrainingRecord>& trainings) {
-  std::vector<double> values(rows.size() * at(returns.n()), kNaN);
+Expectations learned_expectations(const market::Panel& returns, std::span<const Index> rows,
+                                  const LearnedSettings& settings, const learn::Model* given,
+                                  const Threads& threads, const RunControl& control) {
+  Expectations out;
+  out.rows.assign(rows.begin(), rows.end());
+  out.values.assign(rows.size() * at(returns.n()), kNaN);
   std::size_t done = 0;
   Index next_training = settings.training_rows;
   while (done < rows.size()) {
@@ -184,14 +185,15 @@ std::unique_ptr<const SignalSource> learned_signal(
         own = train_on(returns, next_training, settings, threads, control);
       }
       const learn::Model& model = given != nullptr ? *given : own;
-      trainings.push_back(record_of(model));
-      fill_all(model, returns, rows.subspan(done, end - done), settings.training, threads, control,
-               std::span(values).subspan(done * at(returns.n()), (end - done) * at(returns.n())));
+      out.trainings.push_back(record_of(model));
+      fill_all(
+          model, returns, rows.subspan(done, end - done), settings.training, threads, control,
+          std::span(out.values).subspan(done * at(returns.n()), (end - done) * at(returns.n())));
       done = end;
     }
     next_training += settings.retrain;
   }
-  return std::make_unique<GivenSignal>(returns, rows, std::move(values));
+  return out;
 }
 
 std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,

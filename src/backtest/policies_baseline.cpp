@@ -53,6 +53,8 @@ struct SdrPolicy::Memory {
   Index row = -1;  // of the last decision
   std::optional<baseline::SdrSelector> selector;
   baseline::SdrPortfolio result;
+  std::optional<double> kappa;  // found in the spell
+  Index spell = 0;
 };
 
 SdrPolicy::SdrPolicy(std::unique_ptr<const SignalSource> source, const OptimizerSettings& settings)
@@ -74,11 +76,16 @@ std::unique_ptr<Chooser> SdrPolicy::chooser(const WindowBatch& batch, const risk
                                             Index k) const {
   class SdrChooser : public Chooser {
    public:
-    explicit SdrChooser(Memory& memory) : memory_(memory) {}
+    SdrChooser(Memory& memory, bool keeps_kappa) : memory_(memory), keeps_kappa_(keeps_kappa) {}
     void choose(const risk::Risk& of, Index sample, ConstVec mu, Choice& out) override {
       baseline::SdrPortfolio& result = memory_.result;
       std::swap(result.portfolio, out.portfolio);  // its memory
-      memory_.selector->run(of, sample, mu, result);
+      if (memory_.kappa) {
+        memory_.selector->run_at(of, sample, mu, *memory_.kappa, result);
+      } else {
+        memory_.selector->run(of, sample, mu, result);
+        if (keeps_kappa_ && result.matched > 0) memory_.kappa = result.kappa;
+      }
       std::swap(result.portfolio, out.portfolio);
       out.iterations = result.iterations;
       out.certified = result.converged;
@@ -86,6 +93,7 @@ std::unique_ptr<Chooser> SdrPolicy::chooser(const WindowBatch& batch, const risk
 
    private:
     Memory& memory_;
+    bool keeps_kappa_;
   };
 
   Memory& memory = *memory_;
@@ -100,9 +108,18 @@ std::unique_ptr<Chooser> SdrPolicy::chooser(const WindowBatch& batch, const risk
                             risk);
     memory.assets.assign(batch.assets.begin(), batch.assets.end());
     memory.k = k;
+    memory.kappa.reset();
   }
   memory.row = batch.decision_row(batch.size() - 1);
-  return std::make_unique<SdrChooser>(memory);
+  // Batches have one decision.
+  const bool keeps_kappa =
+      settings().sdr_recovery == baseline::Recovery::match && !settings().sdr_spell.empty();
+  if (keeps_kappa) {
+    const Index spell = settings().sdr_spell[static_cast<std::size_t>(memory.row)];
+    if (spell != memory.spell) memory.kappa.reset();
+    memory.spell = spell;
+  }
+  return std::make_unique<SdrChooser>(memory, keeps_kappa);
 }
 
 MssrmLongPolicy::MssrmLongPolicy(std::unique_ptr<const SignalSource> source,

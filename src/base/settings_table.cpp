@@ -267,6 +267,14 @@ std::vector<Setting> rows() {
        .preset = "top-k",
        .choices = {"top-k", "match"},
        .commands = kPortfolio},
+      {.name = "sdr-match",
+       .kind = Kind::choice,
+       .text = "when --sdr-recovery match looks for its relaxation: at every decision, or for the "
+               "first period of each month, and then keeps kappa",
+       .placeholder = "NAME",
+       .preset = "always",
+       .choices = {"always", "monthly"},
+       .commands = backtest},
       {.name = "sdr-gap",
        .kind = Kind::real,
        .text = "relative gap, on the squared Sharpe ratio, to which the semidefinite relaxation is "

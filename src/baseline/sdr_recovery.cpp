@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <numeric>
+#include <optional>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/baseline/sdr.hpp"
@@ -88,7 +89,10 @@ struct SdrSelector::Work {
   }
 
   ConstMat covariance() const { return {Sigma.data(), n, n}; }
-  void match(ConstVec mu, SdrPortfolio& out, Relaxation& chosen);
+  // Without kappa it starts at k, and is looked for if the recovery says so.
+  void run(const risk::Risk& risk, Index sample, ConstVec mu, std::optional<double> kappa,
+           SdrPortfolio& out);
+  void match(ConstVec mu, SdrPortfolio& out, Relaxation& best);
   bool choose_names(const SdrPortfolio& out);
 
   const SdrSelectSettings settings;
@@ -142,7 +146,6 @@ void SdrSelector::Work::match(ConstVec mu, SdrPortfolio& out, Relaxation& best) 
     out.matched = names;
   }
   out.kappa = best.kappa;
-  out.cut = out.matched > k;
 }
 
 // K from the relaxation chosen; false if it has no direction, which would make any names as good
@@ -164,12 +167,21 @@ bool SdrSelector::Work::choose_names(const SdrPortfolio& out) {
 }
 
 void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out) {
-  Work& work = *work_;
-  if (risk.n() != work.n || sample < 0 || sample >= risk.samples() ||
-      static_cast<Index>(mu.size()) != work.n || risk.status(sample) != Status::ok) {
+  work_->run(risk, sample, mu, std::nullopt, out);
+}
+
+void SdrSelector::run_at(const risk::Risk& risk, Index sample, ConstVec mu, double kappa,
+                         SdrPortfolio& out) {
+  work_->run(risk, sample, mu, kappa, out);
+}
+
+void SdrSelector::Work::run(const risk::Risk& risk, Index sample, ConstVec mu,
+                            std::optional<double> kappa, SdrPortfolio& out) {
+  if (risk.n() != n || sample < 0 || sample >= risk.samples() ||
+      static_cast<Index>(mu.size()) != n || risk.status(sample) != Status::ok) {
     // Wrong shapes throw; a sample that cannot be used is an outcome.
-    work.K.assign(1, 0);
-    work.exact.run_on(risk, sample, mu, work.K, out.portfolio);
+    K.assign(1, 0);
+    exact.run_on(risk, sample, mu, K, out.portfolio);
     out.relaxation = Relaxation{};
     out.relaxation.primal = out.relaxation.dual = out.relaxation.gap = std::nan("");
     out.kappa = std::nan("");
@@ -177,30 +189,30 @@ void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPort
     out.cut = out.converged = false;
     return;
   }
-  work.scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
-  risk.submatrix(sample, work.everything, {work.Sigma.data(), work.n, work.n}, work.scratch);
-  const auto k = static_cast<double>(work.settings.k);
-  work.sdr.solve(work.covariance(), mu, k, out.relaxation);
-  out.kappa = k;
+  scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
+  risk.submatrix(sample, everything, {Sigma.data(), n, n}, scratch);
+  out.kappa = kappa.value_or(static_cast<double>(settings.k));
+  sdr.solve(covariance(), mu, out.kappa, out.relaxation);
   out.solves = 1;
   out.matched = 0;
   out.cut = false;
 
-  work.chosen = out.relaxation;
+  chosen = out.relaxation;
   const bool usable =
       out.relaxation.status == Status::ok || out.relaxation.status == Status::not_converged;
   if (usable) {
     out.matched = support_size(out.relaxation.direction);
-    if (work.settings.recovery == Recovery::match) work.match(mu, out, work.chosen);
+    if (settings.recovery == Recovery::match && !kappa) match(mu, out, chosen);
+    out.cut = settings.recovery == Recovery::match && out.matched > settings.k;
   }
-  out.iterations = work.chosen.iterations;
-  out.converged = work.chosen.converged();
-  if (!work.choose_names(out)) {
-    give_nothing(work.n, out.portfolio);
+  out.iterations = chosen.iterations;
+  out.converged = chosen.converged();
+  if (!choose_names(out)) {
+    give_nothing(n, out.portfolio);
     return;
   }
-  work.exact.run_on(risk, sample, mu, work.K, out.portfolio);
-  if (out.portfolio.outcome.solved() && !(out.relaxation.converged() && work.chosen.converged()))
+  exact.run_on(risk, sample, mu, K, out.portfolio);
+  if (out.portfolio.outcome.solved() && !(out.relaxation.converged() && chosen.converged()))
     out.portfolio.outcome.status = Status::not_converged;
 }
 

@@ -133,6 +133,82 @@ TEST(SdrPolicy, StartsColdWithEveryWalk) {
   EXPECT_EQ(first.iterations, second.iterations);
 }
 
+// The interior point method starts afresh with every problem, so each decision can be repeated
+// alone.
+TEST(SdrPolicy, KeepsTheKappaThatTheFirstDecisionOfASpellFound) {
+  const market::Panel panel = random_panel(60, 8, 5);
+  OptimizerSettings settings;
+  settings.k = {.count = 3, .percent = 0.0};
+  settings.sdr_recovery = baseline::Recovery::match;
+  for (Index row = 0; row < panel.rows(); ++row) settings.sdr_spell.push_back(row / 7);
+  const SdrPolicy policy(std::make_unique<RollingMean>(), settings);
+  const backtest::Run run = walk_forward(panel, policy, short_walk(), Threads(1));
+
+  Index spell = -1, kept = 0;
+  double kappa = 0.0;
+  for (Index p = 0; p < run.periods(); ++p) {
+    const Index row = run.first_row + p - 1;  // of the decision
+    const Index T = std::min<Index>(20, row + 1);
+    const ConstMat window = panel.matrix().middle_rows(row + 1 - T, T);
+    std::vector<double> mean(8, 0.0);
+    for (Index t = 0; t < T; ++t)
+      for (std::size_t j = 0; j < 8; ++j) mean[j] += window.row(t)[j] / static_cast<double>(T);
+    const std::vector<Index> ends = {T};
+    const auto risk = risk::from_windows(window, T, ends, {}, Threads(1));
+    baseline::SdrSelectSettings select;
+    select.k = 3;
+    select.recovery = baseline::Recovery::match;
+    baseline::SdrSelector selector(select, *risk);
+    baseline::SdrPortfolio expected;
+    if (row / 7 == spell) {
+      selector.run_at(*risk, 0, mean, kappa, expected);
+      EXPECT_EQ(expected.solves, 1);
+      kept += expected.matched != 3 ? 1 : 0;
+    } else {
+      selector.run(*risk, 0, mean, expected);
+      kappa = expected.kappa;
+      spell = row / 7;
+    }
+    std::vector<Index> held;
+    for (const Position& position : run.weights_of(p)) held.push_back(position.asset);
+    EXPECT_EQ(held, expected.portfolio.support) << "period " << p;
+  }
+  EXPECT_GT(kept, 0) << "no decision would have looked for another kappa";
+}
+
+TEST(SdrPolicy, FindsKappaForTheFirstPeriodOfEachMonth) {
+  const market::Panel panel = random_panel(90, 8, 5);
+  BacktestSettings s;
+  s.optimizer = "sdr";
+  s.k = {.count = 3, .percent = 0.0};
+  s.lookback = {.count = 20, .all = false};
+  s.sdr_recovery = baseline::Recovery::match;
+  s.bootstrap.replications = 10;
+  const backtest::Run always = backtest(panel, s, Threads(1)).run;
+  s.sdr_monthly = true;
+  const backtest::Run monthly = backtest(panel, s, Threads(1)).run;
+  const auto names = [](const backtest::Run& run, Index p) {
+    std::vector<Index> held;
+    for (const Position& position : run.weights_of(p)) held.push_back(position.asset);
+    return held;
+  };
+  Index firsts = 0, others = 0;
+  for (Index p = 0; p < monthly.periods(); ++p) {
+    const auto month = [&](Index q) {
+      return monthly.dates[static_cast<std::size_t>(q)].substr(0, 7);
+    };
+    const bool first = p == 0 || month(p) != month(p - 1);
+    if (first) {
+      ++firsts;
+      EXPECT_EQ(names(monthly, p), names(always, p)) << "period " << p;
+    } else if (names(monthly, p) != names(always, p)) {
+      ++others;
+    }
+  }
+  EXPECT_GE(firsts, 2);
+  EXPECT_GT(others, 0);
+}
+
 TEST(MssrmLongPolicy, IsTheAlgorithmOnTheWindow) {
   const market::Panel panel = random_panel(40, 8, 6);
   const MssrmLongPolicy policy(std::make_unique<RollingMean>(), {.count = 3, .percent = 0.0});

@@ -6,6 +6,7 @@
 #include "backtest/panels.hpp"
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/backtest/learned.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/learn/train.hpp"
 
 namespace sharpen::backtest::testing {
@@ -34,6 +35,66 @@ TEST(Regret, IsWhatForesightEarnsMoreOnItsDecisions) {
   EXPECT_NEAR(found.oracle, ((0.030 - f) + 0.040) / 2.0, 1e-15);
   EXPECT_NEAR(found.mean, ((0.030 - f - 0.010) + (0.040 - (-0.020 - 0.5 * f))) / 2.0, 1e-15);
   EXPECT_NEAR(found.relative(), found.mean / found.oracle, 1e-15);
+}
+
+BacktestSettings small_training(Framework framework) {
+  BacktestSettings s;
+  s.framework = framework;
+  s.k = {.count = 2, .percent = 0.0};
+  s.lookback = {.count = 20, .all = false};
+  s.split = date_of(60);
+  s.training.hidden = {4};
+  s.training.lookback = 20;
+  s.training.batch = 8;
+  s.training.epochs = 1;
+  s.training.ensemble = 2;
+  s.bootstrap.replications = 10;
+  return s;
+}
+
+void expect_same(const BacktestResult& a, const BacktestResult& b) {
+  EXPECT_EQ(a.run.returns, b.run.returns);
+  EXPECT_EQ(a.run.weights, b.run.weights);
+  EXPECT_EQ(a.metrics.sharpe, b.metrics.sharpe);
+  EXPECT_EQ(a.statistics.interval.low, b.statistics.interval.low);
+  ASSERT_EQ(a.regret.has_value(), b.regret.has_value());
+  if (a.regret) {
+    EXPECT_EQ(a.regret->mean, b.regret->mean);
+  }
+  EXPECT_EQ(a.trainings.size(), b.trainings.size());
+  EXPECT_EQ(a.warnings, b.warnings);
+}
+
+TEST(Prepared, GivesTheBitsOfTheWholeBacktest) {
+  const market::Panel panel = random_panel(120, 6, 5);
+  BacktestSettings s = small_training(Framework::pfl);
+  s.training.validation = 0.0;
+  const Expectations expected = expectations(panel, s, Threads(2));
+  // One training serves every optimizer and k.
+  for (const char* optimizer : {"oscar", "swap", "mssrm"})
+    for (const Index k : {1, 3}) {
+      s.optimizer = optimizer;
+      s.k.count = k;
+      const backtest::Run oracle = hindsight_run(panel, s, Threads(1));
+      expect_same(backtest(panel, s, Prepared{&expected, &oracle}, Threads(1)),
+                  backtest(panel, s, Threads(1)));
+    }
+  s.framework = Framework::rolling;
+  expect_same(backtest(panel, s, Prepared{}, Threads(1)), backtest(panel, s, Threads(1)));
+}
+
+TEST(Prepared, RefusesWhatWasPreparedForSomethingElse) {
+  const market::Panel panel = random_panel(120, 6, 5);
+  BacktestSettings s = small_training(Framework::dfl);
+  const Expectations expected = expectations(panel, s, Threads(1));
+  BacktestSettings later = s;
+  later.split = date_of(70);
+  EXPECT_THROW(backtest(panel, later, Prepared{&expected, nullptr}, Threads(1)), InputError);
+  EXPECT_THROW(backtest(random_panel(120, 5, 5), s, Prepared{&expected, nullptr}, Threads(1)),
+               InputError);
+  s.framework = Framework::rolling;
+  EXPECT_THROW(backtest(panel, s, Prepared{&expected, nullptr}, Threads(1)), InputError);
+  EXPECT_THROW(expectations(panel, s, Threads(1)), InputError);
 }
 
 TEST(LearnedSignal, OfAWindowWithoutRiskIsInvalidWhateverTheEnsemble) {

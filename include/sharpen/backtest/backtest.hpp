@@ -44,7 +44,8 @@ struct BacktestSettings {
   risk::Form form = risk::Form::automatic;
   HistoricRisk historic_risk = HistoricRisk::rolling;
   baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for sdr
-  double sdr_gap = 0.0;  // for sdr: the relative gap wanted; 0: what suits the number of assets
+  bool sdr_monthly = false;  // match: find kappa for the first period of a month, then keep it
+  double sdr_gap = 0.0;      // for sdr: the relative gap wanted; 0: what suits the number of assets
   // For pfl and dfl, and the layer of a soft decision. Its sizing, shrinkage, k, net and lookback
   // are those above.
   learn::TrainSettings training;
@@ -83,6 +84,26 @@ struct BacktestResult {
 BacktestResult backtest(const market::Panel& returns, const BacktestSettings& settings,
                         const Threads& threads, const market::Panel* signal = nullptr,
                         const RunControl& control = {}, const learn::Model* model = nullptr);
+
+// The learned signal of a backtest, apart: it depends neither on the optimizer nor, unless the
+// training does, on k, and can serve several. For pfl and dfl; settings as for backtest().
+Expectations expectations(const market::Panel& returns, const BacktestSettings& settings,
+                          const Threads& threads, const RunControl& control = {});
+
+// The same backtest with perfect foresight, for the regret: it does not depend on the signal.
+Run hindsight_run(const market::Panel& returns, const BacktestSettings& settings,
+                  const Threads& threads, const RunControl& control = {});
+
+// What was done before and is not done again; null: it is.
+struct Prepared {
+  const Expectations* expectations = nullptr;  // of the same panel, split and rebalancing
+  const Run* oracle = nullptr;                 // likewise, and of the same k, optimizer and sizing
+};
+
+// To the bits of backtest(). Throws InputError for expectations of other rows or assets.
+BacktestResult backtest(const market::Panel& returns, const BacktestSettings& settings,
+                        const Prepared& prepared, const Threads& threads,
+                        const RunControl& control = {});
 
 // Rows of the training part. "80%" or "0.8": that share of the rows, rounded half away from
 // zero; a date (YYYY-MM-DD, YYYY-MM, YYYY): the rows before it. Each part keeps one row at least.

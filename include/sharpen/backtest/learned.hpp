@@ -29,14 +29,19 @@ struct TrainingRecord {
   std::vector<learn::Member> members;  // without their parameters
 };
 
-// The signal of every decision row in `rows` (ascending), computed before the walk: row d uses the
-// T rows up to d, and a network trained on rows up to d at most. The members' expectations become
-// one signal by Sigma of the window (learn/ensemble.hpp). With `given` nothing is trained.
-// Throws InputError, and Interrupted.
-std::unique_ptr<const SignalSource> learned_signal(
-    const market::Panel& returns, std::span<const Index> rows, const LearnedSettings& settings,
-    const learn::Model* given, const Threads& threads, const RunControl& control,
-    std::vector<TrainingRecord>& trainings);
+// The signal of every decision row, computed before the walk.
+struct Expectations {
+  std::vector<Index> rows;     // of the panel, that decisions are made at, ascending
+  std::vector<double> values;  // (rows, n); NaN: the asset cannot be held; infinity: not computed
+  std::vector<TrainingRecord> trainings;
+};
+
+// Row d uses the T rows up to d, and a network trained on rows up to d at most. The members'
+// expectations become one signal by Sigma of the window (learn/ensemble.hpp). With `given` nothing
+// is trained. Throws InputError, and Interrupted.
+Expectations learned_expectations(const market::Panel& returns, std::span<const Index> rows,
+                                  const LearnedSettings& settings, const learn::Model* given,
+                                  const Threads& threads, const RunControl& control);
 
 // Perfect foresight: what every asset returned in the period after each decision row.
 std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,

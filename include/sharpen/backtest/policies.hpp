@@ -74,6 +74,10 @@ struct OptimizerSettings {
   risk::Form form = risk::Form::automatic;
   baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for SdrPolicy
   baseline::SdrSettings sdr;                                    // likewise
+  // For SdrPolicy with recovery match: (rows of the panel) a number for each decision row. The
+  // first decision with a number finds kappa, and the others with it keep that. Empty: each finds
+  // its own.
+  std::vector<Index> sdr_spell;
 };
 
 // The count among the m assets of a day: at least 1, at most m.

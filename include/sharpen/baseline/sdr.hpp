@@ -106,7 +106,8 @@ struct SdrPortfolio {
   // outcome.status is not_converged where a relaxation it rests on did not reach its gap, and
   // invalid_input where none has an eigenvector to take names from.
   select::Portfolio portfolio;
-  Relaxation relaxation;  // at kappa = k, whose dual bounds Sharpe^2 of every k-sparse portfolio
+  // At kappa = k, whose dual bounds Sharpe^2 of every k-sparse portfolio; at the kappa of run_at.
+  Relaxation relaxation;
   // Of the relaxation whose eigenvector the support comes from.
   double kappa = 0.0;
   Index iterations = 0;
@@ -126,6 +127,9 @@ class SdrSelector {
   // Overwrites `out`. Never throws for the values of mu; throws InputError for wrong shapes and
   // a sample out of range.
   void run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out);
+  // The same with this kappa, in [1, n], which is not looked for: one relaxation. Its support is
+  // cut to k names where it has more.
+  void run_at(const risk::Risk& risk, Index sample, ConstVec mu, double kappa, SdrPortfolio& out);
 
  private:
   struct Work;

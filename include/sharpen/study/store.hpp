@@ -1,0 +1,71 @@
+// The file of a study: one SQLite database that grows cell by cell.
+//
+// Every cell is one transaction, so that whatever kills the process, the file holds the cells that
+// were finished and nothing else. One process writes at a time; readers never write.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/backtest/learned.hpp"
+#include "sharpen/study/results.hpp"
+
+namespace sharpen::study {
+
+// The file could not be written: no space, no permission, an error of the disk. Nothing that was
+// in it is lost.
+class StoreFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Store {
+ public:
+  // For writing. Makes the file if there is none. `plan`: markets, methods and cells as they are
+  // to be computed, all missing. A file of the same plan is gone on with; cells that are new in
+  // the plan are added to it. InputError for a file that is no store, has another schema, was made
+  // from other settings, or from inputs that have changed since (named, with the remedy), and if
+  // another process is writing it. StoreFailure.
+  Store(const std::filesystem::path& file, const Results& plan);
+  ~Store();
+  Store(Store&&) noexcept;
+
+  // Of the plan's cells, in its order.
+  const std::vector<CellState>& states() const;
+
+  // By one thread at a time; durable when they return. `cell`: index in the plan.
+  void write_done(Index cell, const Cell& found);
+  void write_failed(Index cell, std::string_view reason, double seconds);
+  // Failed cells count as missing again.
+  void forget_failures();
+
+  // Expected returns that several cells share, under a key that says all they depend on. Dropped by
+  // the caller when no cell is left that could ask for them.
+  std::optional<backtest::Expectations> expectations(std::string_view key) const;
+  void write_expectations(std::string_view key, const backtest::Expectations& found);
+  void drop_expectations(std::string_view key);
+
+ private:
+  struct Database;
+  std::unique_ptr<Database> database_;
+};
+
+enum class Detail {
+  states,   // cells without runs and metrics
+  returns,  // runs with their daily columns, without weights
+  all,
+};
+
+// Read-only, from a file that may come from anyone: InputError for whatever is not a store of this
+// schema or does not fit itself (lengths, indices, numbers out of range), never a crash.
+Results read_store(const std::filesystem::path& file, Detail detail = Detail::all);
+
+// CRC-32 and length of a file's bytes, as text; InputError if it cannot be read.
+std::string checksum_of_file(const std::filesystem::path& file);
+std::string checksum_of_text(std::string_view text);
+
+}  // namespace sharpen::study
