@@ -5,17 +5,14 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::app {
 
 enum ExitCode : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
 
-// The work failed for a reason that is nobody's input: exit code 1.
-class Failure : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
+using sharpen::Failure;  // exit code 1
 
 // The reader of standard output has gone, as `| head` does after its ten lines: it has seen what it
 // wanted, and nothing has failed.

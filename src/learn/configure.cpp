@@ -46,18 +46,6 @@ layer::LayerSettings layer_settings(const Values& values) {
 
 }  // namespace
 
-layer::SizingSettings yearly_sizing(const Values& values) {
-  const std::string& kind = values.text("sizing");
-  using enum layer::Sizing;
-  return {.kind = kind == "budget"       ? budget
-                  : kind == "volatility" ? volatility
-                                         : gross,
-          .offset = values.real("offset"),
-          // The setting is per year; variance grows with the number of periods.
-          .target_volatility =
-              values.real("target-volatility") / std::sqrt(values.real("periods-per-year"))};
-}
-
 risk::Form form_of(const Values& values) {
   const std::string& name = values.text("form");
   if (name == "dense") return risk::Form::dense;

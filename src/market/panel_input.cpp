@@ -82,13 +82,18 @@ void doubt_periods(const Values& values, const Panel& returns, std::vector<std::
       a_year, shortest(given), shortest(usual)));
 }
 
+// "FILE: ", or nothing for a panel from memory.
+std::string place(const std::string& file) {
+  return file.empty() ? std::string() : printable(file, 4 * file.size()) + ": ";
+}
+
 // What is wrong with a panel is wrong with its file.
 template <class Work>
 auto in_file(const std::string& file, const Work& work) {
   try {
     return work();
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", printable(file, 4 * file.size()), error.what()));
+    throw InputError(place(file) + error.what());
   }
 }
 
@@ -129,13 +134,7 @@ std::string doubt_of_kind(const RawPanel& raw) {
   return {};
 }
 
-RawPanel read_raw_panel(const Values& values, const Log& log) {
-  RawPanel raw;
-  raw.kind = kind_of(values);
-  raw.file = values.text(raw.kind == PanelKind::prices ? "prices" : "returns");
-  raw.panel = read_panel(raw.file, raw.kind, Cells::raw);
-  log.info(fmt::format("panel of {} rows and {} assets, {} to {}", raw.panel.rows(), raw.panel.n(),
-                       raw.panel.dates.front(), raw.panel.dates.back()));
+void cut_panel(const Values& values, RawPanel& raw) {
   if (values.has("from") || values.has("to"))
     raw.panel = in_file(raw.file, [&] {
       return select_dates(raw.panel, optional_text(values, "from"), optional_text(values, "to"));
@@ -143,6 +142,16 @@ RawPanel read_raw_panel(const Values& values, const Log& log) {
   if (values.has("tickers"))
     raw.panel =
         in_file(raw.file, [&] { return select_tickers(raw.panel, values.list("tickers")); });
+}
+
+RawPanel read_raw_panel(const Values& values, const Log& log) {
+  RawPanel raw;
+  raw.kind = kind_of(values);
+  raw.file = values.text(raw.kind == PanelKind::prices ? "prices" : "returns");
+  raw.panel = read_panel(raw.file, raw.kind, Cells::raw);
+  log.info(fmt::format("panel of {} rows and {} assets, {} to {}", raw.panel.rows(), raw.panel.n(),
+                       raw.panel.dates.front(), raw.panel.dates.back()));
+  cut_panel(values, raw);
   return raw;
 }
 
@@ -159,14 +168,19 @@ Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings) {
 }
 
 PanelInput read_panel_input(const Values& values, const Log& log) {
-  RawPanel raw = read_raw_panel(values, log);
+  PanelInput input = clean_panel_input(values, read_raw_panel(values, log));
+  doubt_periods(values, input.returns, input.warnings);
+  return input;
+}
+
+PanelInput clean_panel_input(const Values& values, RawPanel raw) {
   PanelInput input;
   input.file = raw.file;
   input.settings = cleaning_settings(values, raw.kind);
   const std::string doubt = doubt_of_kind(raw);
   // Prices like these have no returns; the first of them would be refused in less helpful words.
   if (doubt.starts_with(kLikeReturns) && input.settings.on_suspect == OnSuspect::report)
-    throw InputError(fmt::format("{}: {}", printable(raw.file, 4 * raw.file.size()), doubt));
+    throw InputError(place(raw.file) + doubt);
   input.cleaning = cleaned(raw, input.settings);
   raw.panel = {};
   input.warnings = summary(input.cleaning, input.settings);
@@ -175,7 +189,6 @@ PanelInput read_panel_input(const Values& values, const Log& log) {
     refuse_empty(input);
     return simple_returns(input.cleaning.panel, input.settings.kind);
   });
-  doubt_periods(values, input.returns, input.warnings);
   return input;
 }
 

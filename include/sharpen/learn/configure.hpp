@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sharpen/base/settings.hpp"
+#include "sharpen/layer/configure.hpp"
 #include "sharpen/learn/settings.hpp"
 
 namespace sharpen::learn {
@@ -10,7 +11,7 @@ namespace sharpen::learn {
 TrainSettings training_settings(const settings::Values& values);
 
 // The parts that backtest and train read in the same way.
-layer::SizingSettings yearly_sizing(const settings::Values& values);
+using layer::yearly_sizing;
 risk::Form form_of(const settings::Values& values);
 double window_shrinkage(const settings::Values& values);
 

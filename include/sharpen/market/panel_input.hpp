@@ -41,5 +41,10 @@ std::string doubt_of_kind(const RawPanel& raw);
 RawPanel read_raw_panel(const settings::Values& values, const Log& log);
 CleaningSettings cleaning_settings(const settings::Values& values, PanelKind kind);
 Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings);
+// Keeps what --from, --to and --tickers ask for.
+void cut_panel(const settings::Values& values, RawPanel& raw);
+// The rest of it, for a panel from wherever: cleaned, then simple returns. An empty name of a file
+// stands for a panel from memory.
+PanelInput clean_panel_input(const settings::Values& values, RawPanel raw);
 
 }  // namespace sharpen::market

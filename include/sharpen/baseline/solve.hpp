@@ -1,0 +1,106 @@
+// One signal, one risk model, one sparse maximum-Sharpe portfolio, by any optimizer: the work of
+// `sharpen solve`, from settings and numbers that are in memory already.
+//
+//   max mu^T w / sqrt(w^T Sigma w)  s.t.  at most k names, net position as asked, then sized
+//
+// mu and Sigma are the mean and the (shrunk) covariance of the last rows of a panel of returns,
+// or given moments.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/base/settings.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/baseline/bounds.hpp"
+#include "sharpen/baseline/sdr.hpp"
+#include "sharpen/market/moments.hpp"
+#include "sharpen/market/panel.hpp"
+#include "sharpen/risk/risk.hpp"
+#include "sharpen/select/explain.hpp"
+#include "sharpen/select/select.hpp"
+
+namespace sharpen::baseline {
+
+struct Window {
+  std::string from, to;  // dates of its first and last return
+  Index rows = 0;
+};
+
+struct SolveInput {
+  std::string file;  // for messages; of the covariance where there are two; empty if in memory
+  std::vector<std::string> tickers;
+  std::vector<double> mu;          // (n)
+  market::Panel returns;           // empty for moments; a low-rank risk refers to it
+  std::optional<Window> window;    // for panels
+  std::vector<double> covariance;  // (n, n) as given, for moments
+  double shrinkage = 0.0;
+  std::unique_ptr<risk::Risk> risk;  // one sample
+  std::vector<std::string> warnings;
+
+  Index n() const { return static_cast<Index>(tickers.size()); }
+  // The returns of the window (T, n), for panels.
+  ConstMat window_returns() const {
+    return returns.matrix().middle_rows(returns.rows() - window->rows, window->rows);
+  }
+};
+
+// The moments of the last `lookback` rows of simple returns; `file` is for messages. Throws
+// InputError for a panel without such a window, Failure for a covariance that cannot be used.
+SolveInput window_input(const settings::Values& values, market::Panel returns, std::string file,
+                        std::vector<std::string> warnings, const Threads& threads);
+// Given moments, cut by --tickers.
+SolveInput moments_input(const settings::Values& values, market::Moments moments, std::string file);
+
+// What the weights w add up to.
+struct Exposure {
+  double gross = 0.0;            // sum |w_i|
+  double net = 0.0;              // sum w_i
+  double volatility = 0.0;       // sqrt(w^T Sigma w), per period
+  double expected_return = 0.0;  // mu^T w, per period
+};
+
+// The answer, ready to be shown.
+struct Solution {
+  SolveInput input;
+  std::string optimizer;
+  // settings.optimizer is not used where the optimizer is a baseline.
+  select::SelectSettings settings;
+  double periods_per_year = 252;
+  select::Portfolio portfolio;
+  std::optional<Index> iterations;   // of an optimizer that iterates
+  std::optional<bool> certified;     // of one that can prove what it found
+  std::optional<SdrPortfolio> sdr;   // of sdr, its portfolio moved out
+  std::optional<SharpeBound> bound;  // of --certify, or of the relaxation behind sdr
+  Exposure exposure;
+  double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
+  std::optional<select::Explanation> explanation;
+  std::vector<std::string> warnings;
+
+  // A Sharpe ratio or a volatility per year.
+  double annualized(double value) const { return value * std::sqrt(periods_per_year); }
+  // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
+  double share_of_full() const;
+  // sharpe / bound->sharpe: what is reached for certain of the best possible; NaN if it is not
+  // positive.
+  double share_of_bound() const;
+  // The status in words.
+  std::string_view status_text() const;
+  // Assets with a weight other than zero, ascending.
+  std::vector<Index> held() const;
+  // The reason for an asset of the support; null without an explanation.
+  const select::Reason* reason(Index asset) const;
+};
+
+// Chooses and weighs as the settings of `sharpen solve` say. Throws InputError for settings that
+// do not fit the input, Failure for numbers out of range.
+Solution solve(const settings::Values& values, SolveInput input);
+
+// The step of it that depends on the optimizer: fills the portfolio, its exposure and the bound.
+void optimize(const settings::Values& values, Solution& solution);
+
+}  // namespace sharpen::baseline
