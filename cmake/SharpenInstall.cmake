@@ -24,7 +24,7 @@ install(FILES "${PROJECT_BINARY_DIR}/package/sharpenConfig.cmake"
 # named as libraries, not as Requires, which would hand on their compiler flags as well.
 set(pc_libs "")
 if(library_type STREQUAL "STATIC_LIBRARY")
-  set(pc_libs "-ltbb -lspdlog -lfmt -ltomlplusplus -lz -llapacke -lopenblas -pthread")
+  set(pc_libs "-ltbb -lspdlog -lfmt -ltomlplusplus -lz -lsqlite3 -llapacke -lopenblas -pthread")
 endif()
 # Directories relative to the file keep the package movable.
 file(RELATIVE_PATH pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -50,7 +50,7 @@ target_include_directories(sharpen
 # Header-only dependencies stay out of the installed package: nobody needs them to link.
 target_link_libraries(sharpen PRIVATE
   TBB::tbb fmt::fmt spdlog::spdlog tomlplusplus::tomlplusplus OpenBLAS::Lapacke ZLIB::ZLIB
-  Threads::Threads
+  SQLite::SQLite3 Threads::Threads
   $<BUILD_INTERFACE:Eigen3::Eigen>
   $<BUILD_INTERFACE:FastFloat::fast_float>
   $<BUILD_INTERFACE:nlohmann_json::nlohmann_json>)

@@ -1,0 +1,60 @@
+// Expectations as the bytes of a blob: to the bit, checksummed, every length checked.
+#include "learn/bytes.hpp"
+#include "study/store_schema.hpp"
+
+namespace sharpen::study {
+
+namespace {
+
+constexpr learn::FileKind kKind = {.magic = "SHRPEXPC",
+                                   .version = 1,
+                                   .noun = "set of expectations",
+                                   .remedy = "remove the study's file and run it again"};
+
+}  // namespace
+
+std::string expectations_bytes(const backtest::Expectations& found) {
+  learn::ByteWriter out(kKind, 8 * (found.rows.size() + found.values.size()) + 1024);
+  out.u64(found.rows.size());
+  for (const Index row : found.rows) out.u64(static_cast<std::uint64_t>(row));
+  out.u64(found.values.size());
+  out.doubles(found.values);
+  out.u64(found.trainings.size());
+  for (const backtest::TrainingRecord& training : found.trainings) {
+    out.text(training.first_date);
+    out.text(training.last_date);
+    out.u64(training.members.size());
+    for (const learn::Member& member : training.members) {
+      out.u64(static_cast<std::uint64_t>(member.epochs));
+      out.u64(static_cast<std::uint64_t>(member.best_epoch));
+      out.f64(member.validation_loss);
+      out.f64(member.validation_sharpe);
+    }
+  }
+  return out.finish();
+}
+
+backtest::Expectations parse_expectations(std::string_view bytes, std::string_view name) {
+  learn::ByteReader in(bytes, name, kKind);
+  backtest::Expectations found;
+  found.rows.resize(in.count("rows", 8));
+  for (Index& row : found.rows) row = static_cast<Index>(in.u64());
+  const std::uint64_t values = in.u64();
+  found.values = in.doubles("values", static_cast<std::size_t>(values));
+  found.trainings.resize(in.count("trainings", 16));
+  for (backtest::TrainingRecord& training : found.trainings) {
+    training.first_date = in.text("first date");
+    training.last_date = in.text("last date");
+    training.members.resize(in.count("members", 32));
+    for (learn::Member& member : training.members) {
+      member.epochs = static_cast<Index>(in.u64());
+      member.best_epoch = static_cast<Index>(in.u64());
+      member.validation_loss = in.f64();
+      member.validation_sharpe = in.f64();
+    }
+  }
+  in.finish();
+  return found;
+}
+
+}  // namespace sharpen::study

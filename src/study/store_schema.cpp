@@ -1,0 +1,287 @@
+#include "study/store_schema.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::study {
+
+using backtest::Metrics;
+using backtest::Run;
+
+const std::array<MetricColumn, 32> kMetricColumns = {{
+    {"periods_per_year", &Metrics::periods_per_year},
+    {"mean_return", &Metrics::mean_return},
+    {"mean_excess_return", &Metrics::mean_excess_return},
+    {"volatility", &Metrics::volatility},
+    {"volatility_annualized", &Metrics::volatility_annualized},
+    {"sharpe", &Metrics::sharpe},
+    {"sharpe_annualized", &Metrics::sharpe_annualized},
+    {"sortino", &Metrics::sortino},
+    {"sortino_annualized", &Metrics::sortino_annualized},
+    {"return_annualized", &Metrics::return_annualized},
+    {"final_wealth", &Metrics::final_wealth},
+    {"calmar", &Metrics::calmar},
+    {"hit_rate", &Metrics::hit_rate},
+    {"best_return", &Metrics::best_return},
+    {"worst_return", &Metrics::worst_return},
+    {"turnover", &Metrics::turnover},
+    {"turnover_annualized", &Metrics::turnover_annualized},
+    {"mean_gross", &Metrics::mean_gross},
+    {"mean_net", &Metrics::mean_net},
+    {"mean_cardinality", &Metrics::mean_cardinality},
+    {"max_cardinality", &Metrics::max_cardinality},
+    {"mean_effective_names", &Metrics::mean_effective_names},
+    {"mean_largest_weight", &Metrics::mean_largest_weight},
+    {"max_largest_weight", &Metrics::max_largest_weight},
+    {"beta", &Metrics::beta},
+    {"correlation", &Metrics::correlation},
+    {"tracking_error", &Metrics::tracking_error},
+    {"tracking_error_annualized", &Metrics::tracking_error_annualized},
+    {"information_ratio", &Metrics::information_ratio},
+    {"information_ratio_annualized", &Metrics::information_ratio_annualized},
+    {"benchmark_sharpe", &Metrics::benchmark_sharpe},
+    {"benchmark_sharpe_annualized", &Metrics::benchmark_sharpe_annualized},
+}};
+
+const std::array<DailyColumn, 9> kDailyColumns = {{
+    {"return", &Run::returns, true},
+    {"gross_return", &Run::gross_returns, true},
+    {"cost", &Run::costs, true},
+    {"turnover", &Run::turnover, false},
+    {"net", &Run::net, true},
+    {"gross", &Run::gross, true},
+    {"holdings", &Run::holdings, true},
+    {"effective_names", &Run::effective_names, true},
+    {"largest", &Run::largest, true},
+}};
+
+namespace {
+
+// Texts of the schema, comments included, are what a researcher sees on `.schema`.
+constexpr std::string_view kTables = R"(
+CREATE TABLE study (
+  key TEXT NOT NULL PRIMARY KEY,  -- name, settings (TOML: sharpen study --config repeats the study)
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE versions (
+  position INTEGER PRIMARY KEY,
+  what TEXT NOT NULL,     -- sharpen, compiler, BLAS; twice if the study was finished by another
+  version TEXT NOT NULL
+) STRICT;
+CREATE TABLE markets (
+  market INTEGER PRIMARY KEY,
+  position INTEGER NOT NULL,       -- in tables, from 0
+  name TEXT NOT NULL,
+  source TEXT NOT NULL,            -- file, or the words of a simulation
+  checksum TEXT NOT NULL,
+  first_date TEXT NOT NULL,        -- of the training part
+  training_rows INTEGER NOT NULL,
+  periods_per_year REAL NOT NULL,
+  risk_free REAL NOT NULL          -- per period
+) STRICT;
+CREATE TABLE assets (
+  market INTEGER NOT NULL,
+  asset INTEGER NOT NULL,          -- from 0
+  ticker TEXT NOT NULL,
+  PRIMARY KEY (market, asset)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE periods (
+  market INTEGER NOT NULL,
+  period INTEGER NOT NULL,         -- of the test part, from 0
+  date TEXT NOT NULL,
+  PRIMARY KEY (market, period)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE methods (
+  method INTEGER PRIMARY KEY,
+  position INTEGER NOT NULL,       -- in tables, from 0
+  name TEXT NOT NULL,
+  label TEXT NOT NULL,
+  role TEXT NOT NULL,              -- paper, own, sweep
+  framework TEXT NOT NULL,
+  optimizer TEXT NOT NULL,
+  training TEXT NOT NULL,          -- preset; empty: nothing is trained
+  alpha REAL NOT NULL,
+  ensemble INTEGER NOT NULL,
+  cost_bps REAL NOT NULL,
+  settings TEXT NOT NULL           -- TOML: sharpen backtest --config repeats it
+) STRICT;
+CREATE TABLE cells (
+  cell INTEGER PRIMARY KEY,
+  position INTEGER NOT NULL,       -- by market, k, method, seed; from 0
+  market INTEGER NOT NULL,
+  method INTEGER NOT NULL,
+  k_given TEXT NOT NULL,           -- 10% or 5
+  k INTEGER NOT NULL,              -- names held at most
+  seed INTEGER,                    -- NULL: nothing is random; seeds from 2^63 on less 2^64
+  state TEXT NOT NULL,             -- missing, done, failed
+  reason TEXT NOT NULL,            -- of failed
+  seconds REAL NOT NULL            -- of work, its share of a training left out
+) STRICT;
+CREATE TABLE warnings (
+  market INTEGER NOT NULL,         -- what cleaning found in it; 0: of a cell
+  cell INTEGER NOT NULL,           -- 0: of a market
+  number INTEGER NOT NULL,         -- from 0
+  text TEXT NOT NULL,
+  PRIMARY KEY (market, cell, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE runs (
+  cell INTEGER PRIMARY KEY,
+  first_row INTEGER NOT NULL,      -- of the market's returns, that period 0 is
+  stats_from INTEGER NOT NULL,     -- first period of the metrics
+  periods INTEGER NOT NULL,        -- rows of daily; fewer than the market's after ruin
+  positions INTEGER NOT NULL,      -- rows of weights
+  benchmark INTEGER NOT NULL,      -- 1: daily has one
+  risk_free REAL NOT NULL,         -- per period
+  decisions INTEGER NOT NULL,
+  jittered INTEGER NOT NULL,
+  certified INTEGER NOT NULL,
+  iterations INTEGER NOT NULL
+) STRICT;
+CREATE TABLE weights (
+  cell INTEGER NOT NULL,
+  period INTEGER NOT NULL,
+  asset INTEGER NOT NULL,          -- of the market's assets; what is not here is not held
+  weight REAL NOT NULL,
+  PRIMARY KEY (cell, period, asset)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE expectations (
+  key TEXT NOT NULL PRIMARY KEY,   -- shared by cells that are still missing
+  found BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+)";
+
+std::string metrics_table() {
+  std::string sql =
+      "CREATE TABLE metrics (\n"
+      "  cell INTEGER PRIMARY KEY,\n"
+      "  n_periods INTEGER NOT NULL,      -- in the statistics\n"
+      "  n_rebalances INTEGER NOT NULL,\n"
+      "  ruin INTEGER NOT NULL,           -- 1: wealth was lost\n"
+      "  ruin_period INTEGER,\n"
+      "  max_drawdown REAL,\n"
+      "  drawdown_peak INTEGER,           -- period; -1: the start; NULL: none\n"
+      "  drawdown_trough INTEGER,\n"
+      "  drawdown_recovery INTEGER,       -- NULL: not yet\n"
+      "  regret REAL,                     -- NULL unless learned\n"
+      "  regret_oracle REAL";
+  for (const MetricColumn& column : kMetricColumns) sql += fmt::format(",\n  {} REAL", column.name);
+  return sql + "  -- NULL: cannot be computed\n) STRICT;\n";
+}
+
+std::string daily_table() {
+  std::string sql =
+      "CREATE TABLE daily (\n"
+      "  cell INTEGER NOT NULL,\n"
+      "  period INTEGER NOT NULL,\n"
+      "  date TEXT NOT NULL,\n"
+      "  status TEXT NOT NULL";
+  for (const DailyColumn& column : kDailyColumns)
+    sql += fmt::format(",\n  {} REAL{}", column.name, column.finite ? " NOT NULL" : "");
+  return sql +
+         ",\n  benchmark REAL,\n  PRIMARY KEY (cell, period)\n"
+         ") STRICT, WITHOUT ROWID;\n";
+}
+
+struct Entry {
+  std::string type, name, table, sql;
+  auto operator<=>(const Entry&) const = default;
+};
+
+std::vector<Entry> entries(Connection& connection) {
+  constexpr std::size_t kMost = 100, kLongest = 1 << 16;
+  Statement list(connection, "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema");
+  std::vector<Entry> found;
+  while (list.step() && found.size() < kMost)
+    found.push_back({list.text(0, kLongest), list.text(1, kLongest), list.text(2, kLongest),
+                     list.text(3, kLongest)});
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+const std::vector<Entry>& our_entries() {
+  static const std::vector<Entry> kEntries = [] {
+    Connection connection = Connection::in_memory();
+    create_schema(connection);
+    return entries(connection);
+  }();
+  return kEntries;
+}
+
+template <class Enum, std::size_t n>
+Enum value_of(const std::string& word, const std::array<Enum, n>& values, std::string_view what) {
+  for (const Enum value : values)
+    if (name(value) == word) return value;
+  throw Misfit(fmt::format("{} \"{}\" is unknown", what, printable(word)));
+}
+
+}  // namespace
+
+std::string storable(std::string_view text, std::size_t longest) {
+  // printable() counts characters, of at most four bytes.
+  if (text.size() > longest || !is_utf8(text)) return printable(text, longest / 4);
+  return std::string(text);
+}
+
+std::string_view name(Role role) {
+  switch (role) {
+    case Role::paper: return "paper";
+    case Role::own: return "own";
+    case Role::sweep: return "sweep";
+  }
+  return "";
+}
+
+std::string_view name(CellState state) {
+  switch (state) {
+    case CellState::missing: return "missing";
+    case CellState::done: return "done";
+    case CellState::failed: return "failed";
+  }
+  return "";
+}
+
+Role role_of(const std::string& word) {
+  return value_of(word, std::array{Role::paper, Role::own, Role::sweep}, "role");
+}
+
+CellState state_of(const std::string& word) {
+  return value_of(word, std::array{CellState::missing, CellState::done, CellState::failed},
+                  "state");
+}
+
+backtest::PeriodStatus status_of(const std::string& word) {
+  for (int i = 0; i < backtest::kPeriodStatuses; ++i)
+    if (const auto status = static_cast<backtest::PeriodStatus>(i); name(status) == word)
+      return status;
+  throw Misfit(fmt::format("status \"{}\" is unknown", printable(word)));
+}
+
+void create_schema(Connection& connection) {
+  connection.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
+                             kSchemaVersion));
+  connection.run(std::string(kTables) + metrics_table() + daily_table());
+}
+
+void check_schema(Connection& connection) {
+  if (connection.number("PRAGMA application_id") != kApplicationId)
+    throw Misfit("it is a database of something else");
+  const std::int64_t version = connection.number("PRAGMA user_version");
+  if (version != kSchemaVersion)
+    throw Misfit(fmt::format("its tables are of version {}, and this program knows version {}",
+                             version, kSchemaVersion));
+  const std::vector<Entry> found = entries(connection);
+  const std::vector<Entry>& ours = our_entries();
+  for (const Entry& entry : found)
+    if (std::find(ours.begin(), ours.end(), entry) == ours.end())
+      throw Misfit(fmt::format("its {} \"{}\" is not one of a study's", printable(entry.type),
+                               printable(entry.name)));
+  for (const Entry& entry : ours)
+    if (std::find(found.begin(), found.end(), entry) == found.end())
+      throw Misfit(fmt::format("it has no table \"{}\"", entry.name));
+  if (found.size() != ours.size()) throw Misfit("it has the same table twice");
+}
+
+}  // namespace sharpen::study

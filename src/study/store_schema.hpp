@@ -1,0 +1,78 @@
+// The tables of a study's file, and what its reader and its writer agree on (docs/study.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/study/results.hpp"
+#include "sharpen/study/store.hpp"
+#include "study/store_sqlite.hpp"
+
+namespace sharpen::study {
+
+constexpr int kApplicationId = 0x53687270;  // "Shrp"
+constexpr int kSchemaVersion = 1;
+
+// Longest texts, in bytes: names, tickers and dates; and settings, reasons and warnings.
+constexpr std::size_t kLongestName = 4096, kLongestText = std::size_t{4} << 20;
+constexpr std::int64_t kMostPeriods = 10'000'000, kMostAssets = 1'000'000;
+
+// The text as it can be stored: what is not UTF-8 or longer comes as printable() has it.
+std::string storable(std::string_view text, std::size_t longest);
+
+// The columns of metrics that are numbers of backtest::Metrics.
+struct MetricColumn {
+  std::string_view name;
+  double backtest::Metrics::*field;
+};
+extern const std::array<MetricColumn, 32> kMetricColumns;
+
+// The columns of daily that are numbers of backtest::Run.
+struct DailyColumn {
+  std::string_view name;
+  std::vector<double> backtest::Run::*column;
+  bool finite;  // in every period
+};
+extern const std::array<DailyColumn, 9> kDailyColumns;  // without the benchmark
+
+std::string_view name(Role role);
+std::string_view name(CellState state);
+Role role_of(const std::string& name);  // Misfit
+CellState state_of(const std::string& name);
+backtest::PeriodStatus status_of(const std::string& name);
+
+// Makes the tables, and marks the file as a store of this version.
+void create_schema(Connection& connection);
+
+// Misfit for a file that is not a store, or whose tables are not exactly those that create_schema
+// makes: a view or a trigger is refused before anything is read through it.
+void check_schema(Connection& connection);
+
+// Whatever is in a store except runs, metrics and expectations, and the ids of its rows.
+struct Stored {
+  Results results;                                    // in the order of the last plan
+  std::vector<std::int64_t> markets, methods, cells;  // ids, likewise
+};
+Stored read_plan(Connection& connection);
+
+// The rest of results.cells[at], a done one.
+void read_cell(Connection& connection, const Stored& stored, std::size_t at, Detail detail,
+               Cell& cell);
+
+// Misfit for a done cell that no reader would accept.
+void check_run(const Market& market, const Cell& cell, bool with_weights);
+
+// All of it, for a reader.
+Results read_contents(Connection& connection, Detail detail);
+
+// Of read_store, as a copy of the file's bytes in memory. Misfit, SqliteError.
+Results read_bytes(std::string_view bytes, Detail detail);
+
+std::string expectations_bytes(const backtest::Expectations& found);
+backtest::Expectations parse_expectations(std::string_view bytes, std::string_view name);
+
+}  // namespace sharpen::study
