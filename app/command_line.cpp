@@ -18,6 +18,11 @@ namespace {
 
 using settings::Setting;
 
+// A study takes several of everything, in one list or flag by flag.
+bool may_repeat(const Setting& setting) {
+  return setting.kind == settings::Kind::list && setting.commands == settings::study;
+}
+
 void add_flag(CLI::App& command, const Setting& setting, bool positional) {
   std::string names = "--" + std::string(setting.name);
   if (setting.short_flag != '\0') names = fmt::format("-{},{}", setting.short_flag, names);
@@ -25,7 +30,8 @@ void add_flag(CLI::App& command, const Setting& setting, bool positional) {
   if (setting.kind == settings::Kind::flag) {
     command.add_flag(names);
   } else {
-    command.add_option(names)->type_name(std::string(setting.placeholder));
+    CLI::Option* option = command.add_option(names)->type_name(std::string(setting.placeholder));
+    if (may_repeat(setting)) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
 }
 
@@ -80,16 +86,21 @@ settings::Values resolve(const CLI::App& given) {
   settings::Values values(find_command(given.get_name())->command);
   const auto text = [&](const Setting& setting) {
     const CLI::Option* option = given.get_option("--" + std::string(setting.name));
-    return option->count() == 0 ? std::nullopt : std::optional(option->results().back());
+    if (option->count() == 0) return std::optional<std::string>();
+    return std::optional(may_repeat(setting) ? fmt::format("{}", fmt::join(option->results(), ","))
+                                             : option->results().back());
   };
   if (const auto file = text(settings::find("config"))) {
     values.set_flag("config", *file);
     values.read_toml_file(*file);
   }
   for (const Setting& setting : settings::table())
-    if (values.takes(setting.name))
+    if ((setting.commands & values.command()) != 0)
       if (const auto flag = text(setting)) values.set_flag(setting.name, *flag);
-  if (values.takes("preset") && values.text("preset") == "paper") values.use_paper_preset();
+  // The preset of a study is not one of its trainings.
+  if (values.command() != settings::study && values.takes("preset") &&
+      values.text("preset") == "paper")
+    values.use_paper_preset();
   return values;
 }
 

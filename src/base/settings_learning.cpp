@@ -5,12 +5,12 @@ namespace sharpen::settings {
 
 namespace {
 
-constexpr unsigned kTraining = train | backtest;
+constexpr unsigned kTraining = train | backtest;  // and studies of them, but for their own rows
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Bounds kPositive = {.low = 0, .high = kInfinity, .above = true};
 
 Setting learning(Setting setting) {
-  if (setting.commands == every_command) setting.commands = kTraining;
+  if (setting.commands == every_command) setting.commands = kTraining | study;
   setting.group = Group::learning;
   return setting;
 }
@@ -22,7 +22,8 @@ std::vector<Setting> network_rows() {
        .text = "values of all settings of a training that are not given: ours, or the paper's",
        .placeholder = "NAME",
        .preset = "default",
-       .choices = {"default", "paper"}},
+       .choices = {"default", "paper"},
+       .commands = kTraining},
       {.name = "network",
        .kind = Kind::choice,
        .text = "one network that sees all assets, or one that every asset shares",
@@ -42,6 +43,7 @@ std::vector<Setting> network_rows() {
        .placeholder = "N",
        .preset = "8",
        .bounds = {.low = 1, .high = 1024},
+       .commands = kTraining,
        .paper = "1"},
   };
 }
@@ -53,7 +55,8 @@ std::vector<Setting> loss_rows() {
        .text = "weight of the decision loss against the prediction loss, for --framework dfl",
        .placeholder = "X",
        .preset = "0.5",
-       .bounds = {.low = 0, .high = 1}},
+       .bounds = {.low = 0, .high = 1},
+       .commands = kTraining},
       {.name = "mixing",
        .kind = Kind::choice,
        .text = "alpha weighs the two gradients as they come, or brought to equal size first",
@@ -189,14 +192,14 @@ std::vector<Setting> run_rows() {
        .placeholder = "N",
        .preset_words = "never",
        .bounds = {.low = 1, .high = 1e9},
-       .commands = backtest},
+       .commands = backtest | study},
       {.name = "decision",
        .kind = Kind::choice,
        .text = "hold at most k names, or the layer's own weights, which are dense",
        .placeholder = "NAME",
        .preset = "exact",
        .choices = {"exact", "soft"},
-       .commands = backtest},
+       .commands = backtest | study},
   };
 }
 

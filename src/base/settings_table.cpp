@@ -3,6 +3,7 @@
 
 #include "base/settings_learning.hpp"
 #include "base/settings_prediction.hpp"
+#include "base/settings_study.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::settings {
@@ -15,9 +16,12 @@ constexpr Bounds kPositive = {.low = 0, .high = kInfinity, .above = true};
 constexpr Bounds kSeeds = {.low = 0, .high = 9007199254740992.0};
 // Commands that read a panel, and those that choose a portfolio.
 constexpr unsigned kPanel = solve | doctor | backtest | train | predict;
+constexpr unsigned kCleaning = kPanel | study;  // a study reads several
 constexpr unsigned kPortfolio = solve | backtest;
 // Those that need the problem a portfolio solves, chosen now or learned for.
 constexpr unsigned kProblem = kPortfolio | train;
+// Those that walk through panels.
+constexpr unsigned kWalk = backtest | study;
 // What a model says where the user does not.
 constexpr std::string_view kOfModel = "the model's";
 
@@ -40,7 +44,7 @@ std::vector<Setting> rows() {
        .kind = Kind::flag,
        .text = "the returns file holds gross returns 1 + r",
        .preset = "false",
-       .commands = kPanel,
+       .commands = kCleaning,
        .group = Group::input},
       {.name = "moments",
        .kind = Kind::text,
@@ -79,21 +83,21 @@ std::vector<Setting> rows() {
        .text = "first date of the panel to use",
        .placeholder = "DATE",
        .preset_words = "the first date",
-       .commands = kPanel,
+       .commands = kCleaning,
        .group = Group::window},
       {.name = "to",
        .kind = Kind::text,
        .text = "last date of the panel to use; 2024-06 means the end of June",
        .placeholder = "DATE",
        .preset_words = "the last date",
-       .commands = kPanel,
+       .commands = kCleaning,
        .group = Group::window},
       {.name = "tickers",
        .kind = Kind::list,
        .text = "the assets to use, in this order; names with commas in double quotes",
        .placeholder = "A,B,C",
        .preset_words = "all of them",
-       .commands = kPanel,
+       .commands = kCleaning,
        .group = Group::window},
       {.name = "universe",
        .kind = Kind::choice,
@@ -101,7 +105,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "complete",
        .choices = {"complete", "available"},
-       .commands = kPanel,
+       .commands = kCleaning,
        .other_commands = predict,
        .other_preset = "available",
        .group = Group::input},
@@ -112,7 +116,7 @@ std::vector<Setting> rows() {
        .placeholder = "N",
        .preset = "5",
        .bounds = {.low = 0, .high = 10000},
-       .commands = kPanel,
+       .commands = kCleaning,
        .group = Group::input},
       {.name = "on-suspect",
        .kind = Kind::choice,
@@ -121,7 +125,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "report",
        .choices = {"report", "adjust", "drop-asset", "drop-day", "error"},
-       .commands = kPanel,
+       .commands = kCleaning,
        .group = Group::input},
       {.name = "first",
        .kind = Kind::text,
@@ -202,7 +206,7 @@ std::vector<Setting> rows() {
        .placeholder = "N|all",
        .preset = "100",
        .bounds = {.low = 2},
-       .commands = kProblem,
+       .commands = kProblem | study,
        .group = Group::window},
       {.name = "shrinkage",
        .kind = Kind::real,
@@ -210,7 +214,7 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset_words = "0.10 from windows, 0 from given moments",
        .bounds = {.low = 0, .high = 1},
-       .commands = kProblem | predict,
+       .commands = kProblem | predict | study,
        .other_commands = predict,
        .other_words = kOfModel},
       {.name = "form",
@@ -221,7 +225,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "auto",
        .choices = {"auto", "dense", "low-rank"},
-       .commands = kProblem | predict},
+       .commands = kProblem | predict | study},
       {.name = "sizing",
        .kind = Kind::choice,
        .text =
@@ -230,8 +234,8 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "gross",
        .choices = {"budget", "volatility", "gross"},
-       .commands = kProblem | predict,
-       .other_commands = backtest | train,
+       .commands = kProblem | predict | study,
+       .other_commands = kWalk | train,
        .other_preset = "volatility",
        .paper = "budget"},
       {.name = "offset",
@@ -241,14 +245,14 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset = "0.01",
        .bounds = kPositive,
-       .commands = kProblem | predict},
+       .commands = kProblem | predict | study},
       {.name = "target-volatility",
        .kind = Kind::real,
        .text = "volatility a year that volatility sizing aims at",
        .placeholder = "X",
        .preset = "0.1",
        .bounds = kPositive,
-       .commands = kProblem | predict},
+       .commands = kProblem | predict | study},
       {.name = "net",
        .kind = Kind::choice,
        .text =
@@ -256,7 +260,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "positive",
        .choices = {"positive", "any"},
-       .commands = kProblem | predict,
+       .commands = kProblem | predict | study,
        .other_commands = predict,
        .other_words = kOfModel},
       {.name = "sdr-recovery",
@@ -266,7 +270,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "top-k",
        .choices = {"top-k", "match"},
-       .commands = kPortfolio},
+       .commands = kPortfolio | study},
       {.name = "sdr-match",
        .kind = Kind::choice,
        .text = "when --sdr-recovery match looks for its relaxation: at every decision, or for the "
@@ -274,7 +278,7 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "always",
        .choices = {"always", "monthly"},
-       .commands = backtest},
+       .commands = kWalk},
       {.name = "sdr-gap",
        .kind = Kind::real,
        .text = "relative gap, on the squared Sharpe ratio, to which the semidefinite relaxation is "
@@ -282,7 +286,7 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset_words = "1e-6 up to 50 assets, 1e-3 up to 120, else 1e-2",
        .bounds = {.low = 0, .high = 0.5, .above = true},
-       .commands = kPortfolio},
+       .commands = kPortfolio | study},
       {.name = "certify",
        .kind = Kind::flag,
        .text = "prove an upper bound on the Sharpe ratio of every portfolio of at most k names",
@@ -302,7 +306,7 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset = "252",
        .bounds = kPositive,
-       .commands = kProblem | predict,
+       .commands = kProblem | predict | study,
        .other_commands = predict,
        .other_words = kOfModel},
       {.name = "replications",
@@ -350,28 +354,28 @@ std::vector<Setting> rows() {
        .placeholder = "NAME",
        .preset = "rolling",
        .choices = {"rolling", "train"},
-       .commands = backtest},
+       .commands = kWalk},
       {.name = "min-history",
        .kind = Kind::integer,
        .text = "returns before the first decision, from which windows grow; 0 only for equal",
        .placeholder = "N",
        .preset_words = "the lookback; 100 if that is all",
        .bounds = {.low = 0, .high = 1e9},
-       .commands = backtest,
+       .commands = kWalk,
        .group = Group::window},
       {.name = "split",
        .kind = Kind::text,
        .text = "training part: a share of the returns such as 80%, or the first date after it",
        .placeholder = "P%|DATE",
        .preset_words = "80% for historic, pfl and dfl, else none",
-       .commands = backtest,
+       .commands = kWalk,
        .group = Group::window},
       {.name = "stats-from",
        .kind = Kind::text,
        .text = "first row (counted from 1) or date of the returns that the statistics cover",
        .placeholder = "ROW|DATE",
        .preset_words = "the first traded period",
-       .commands = backtest,
+       .commands = kWalk,
        .group = Group::statistics},
       {.name = "rebalance",
        .kind = Kind::integer,
@@ -379,7 +383,7 @@ std::vector<Setting> rows() {
        .placeholder = "N",
        .preset = "1",
        .bounds = {.low = 1, .high = 1e9},
-       .commands = backtest,
+       .commands = kWalk,
        .group = Group::trading},
       {.name = "cost-bps",
        .kind = Kind::real,
@@ -395,7 +399,7 @@ std::vector<Setting> rows() {
        .placeholder = "X",
        .preset = "0",
        .bounds = {.low = -1, .above = true},
-       .commands = backtest,
+       .commands = kWalk,
        .group = Group::trading},
       {.name = "benchmark",
        .kind = Kind::text,
@@ -422,10 +426,10 @@ std::vector<Setting> rows() {
       {.name = "out",
        .kind = Kind::text,
        .text =
-           "what to write: doctor, the cleaned panel; simulate, the prices; backtest, a folder; "
-           "train, the model; predict, the weights",
+           "what to write: doctor, the cleaned panel; simulate, the prices; backtest and study, "
+           "a folder; train, the model; predict, the weights",
        .placeholder = "PATH",
-       .commands = doctor | simulate | backtest | train | predict,
+       .commands = doctor | simulate | kWalk | train | predict,
        .group = Group::running},
       {.name = "force",
        .kind = Kind::flag,
@@ -487,13 +491,14 @@ std::span<const Setting> table() {
     std::vector<Setting> all_rows = rows();
     append_learning_rows(all_rows);
     append_prediction_rows(all_rows);
+    append_study_rows(all_rows);
     return all_rows;
   }();
   return all;
 }
 
 std::span<const CommandInfo> commands() {
-  static constexpr std::array<CommandInfo, 8> all = {{
+  static constexpr std::array<CommandInfo, 9> all = {{
       {solve,
        "solve",
        "the sparse maximum-Sharpe portfolio of one signal and one covariance",
@@ -530,6 +535,12 @@ std::span<const CommandInfo> commands() {
        "whether the Sharpe ratios of two backtests differ by more than chance",
        {"first", "second"},
        "sharpen compare runs/swap runs/equal"},
+      {study,
+       "study",
+       "markets, methods, numbers of names and seeds, all of them, into one file",
+       {"config"},
+       "sharpen study --preset paper --prices nikkei.csv,ftse.csv --out studies/paper",
+       {"market", "method"}},
   }};
   return all;
 }

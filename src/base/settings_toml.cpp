@@ -1,7 +1,8 @@
 // Configuration files: one TOML key per setting, at the top level.
+#include "base/settings_toml.hpp"
+
 #include <fmt/format.h>
 
-#include <toml++/toml.h>
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -19,8 +20,9 @@ namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
 
-// TOML text of any value, for messages.
-std::string shown(const toml::node& node) {
+}  // namespace
+
+std::string toml_shown(const toml::node& node) {
   if (const auto real = node.value_exact<double>()) {
     const std::string text = shortest(*real);
     return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
@@ -30,8 +32,11 @@ std::string shown(const toml::node& node) {
   return printable(out.str());
 }
 
-std::string_view expected(Kind kind) {
-  switch (kind) {
+namespace {
+
+std::string_view expected(const Setting& setting) {
+  if (setting.numbers) return "a list, [1, \"10%\"]";
+  switch (setting.kind) {
     case Kind::flag: return "true or false";
     case Kind::integer: return "a whole number";
     case Kind::real: return "a number";
@@ -47,21 +52,28 @@ std::string_view expected(Kind kind) {
 // "must be a whole number": what is wrong with a value of another type, and what to write.
 std::string type_fault(const Setting& setting, const toml::node& node) {
   std::string fault =
-      fmt::format("{} = {} must be {}", setting.name, shown(node), expected(setting.kind));
+      fmt::format("{} = {} must be {}", setting.name, toml_shown(node), expected(setting));
   const bool counts = setting.kind == Kind::integer || setting.kind == Kind::count_or_share ||
                       setting.kind == Kind::count_or_all;
   const auto real = node.value_exact<double>();
   if (counts && real && *real == std::floor(*real) && std::abs(*real) < 1e15)
     fault += fmt::format("; write {:.0f}", *real);
   if (setting.kind == Kind::text && node.is_number())
-    fault += fmt::format("; write \"{}\"", shown(node));
+    fault += fmt::format("; write \"{}\"", toml_shown(node));
   return fault;
 }
 
-std::optional<std::vector<std::string>> texts_of(const toml::array& array) {
+// A number as it is written on the command line, where a list may hold some.
+std::optional<std::string> item_text(const toml::node& item, bool numbers) {
+  if (numbers && item.is_integer()) return std::to_string(item.value_or(std::int64_t{0}));
+  if (numbers && item.is_floating_point()) return shortest(item.value_or(0.0));
+  return item.value_exact<std::string>();
+}
+
+std::optional<std::vector<std::string>> texts_of(const toml::array& array, bool numbers) {
   std::vector<std::string> texts;
   for (const toml::node& item : array) {
-    const auto text = item.value_exact<std::string>();
+    const auto text = item_text(item, numbers);
     if (!text || text->empty() || text->find('\0') != std::string::npos) return std::nullopt;
     texts.push_back(*text);
   }
@@ -91,12 +103,13 @@ std::optional<Value> value_of(const Setting& setting, const toml::node& node) {
       break;
     case Kind::text:
       if (text) return parse(setting, *text);
-      if (node.is_date()) return shown(node);  // from = 2020-01-31, without quotes
+      if (node.is_date()) return toml_shown(node);  // from = 2020-01-31, without quotes
       break;
     case Kind::list:
       if (text) return parse(setting, *text);
+      if (setting.numbers && node.is_number()) return parse(setting, *item_text(node, true));
       if (const toml::array* array = node.as_array())
-        if (auto texts = texts_of(*array)) return *std::move(texts);
+        if (auto texts = texts_of(*array, setting.numbers)) return *std::move(texts);
       break;
     case Kind::count_or_share:
     case Kind::count_or_all:
@@ -107,14 +120,25 @@ std::optional<Value> value_of(const Setting& setting, const toml::node& node) {
   return std::nullopt;
 }
 
+// Whether the command reads arrays of tables of that name itself.
+bool names_tables(std::string_view key, Command command) {
+  for (const CommandInfo& info : commands())
+    if (info.command == command)
+      for (const std::string_view name : info.tables)
+        if (!name.empty() && name == key) return true;
+  return false;
+}
+
 // The row that a key of the file means.
 const Setting& setting_for(std::string_view key, const toml::node& node, const Values& values) {
+  if (names_tables(key, values.command()))
+    throw InputError(fmt::format("{} is a list of tables; begin each with [[{}]]", key, key));
   if (node.is_table() || node.is_array_of_tables())
     throw InputError(printable(key) +
                      " is a table; put the keys at the top level, without a [header]");
   std::vector<std::string_view> known;
   for (const Setting& setting : table()) {
-    if (!values.takes(setting.name) || !setting.in_file) continue;
+    if ((setting.commands & values.command()) == 0 || !setting.in_file) continue;
     if (setting.name == key) return setting;
     known.push_back(setting.name);
   }
@@ -124,7 +148,9 @@ const Setting& setting_for(std::string_view key, const toml::node& node, const V
   throw InputError(printable(key) + " " + reason + did_you_mean(key, known));
 }
 
-toml::table parsed(std::string_view text, std::string_view file_name) {
+}  // namespace
+
+toml::table parse_toml(std::string_view text, std::string_view file_name) {
   try {
     return toml::parse(text, file_name);
   } catch (const toml::parse_error& error) {
@@ -132,6 +158,22 @@ toml::table parsed(std::string_view text, std::string_view file_name) {
     throw InputError(fmt::format("{}:{}:{}: not valid TOML: {}", file_name, at.line, at.column,
                                  error.description()));
   }
+}
+
+std::vector<TomlLine> toml_lines(const toml::table& table) {
+  std::vector<TomlLine> lines;
+  for (const auto& [key, node] : table)
+    lines.push_back({key.source().begin.line, key.str(), &node});
+  std::sort(lines.begin(), lines.end(), [](const TomlLine& a, const TomlLine& b) {
+    return std::pair(a.number, a.key) < std::pair(b.number, b.key);
+  });
+  return lines;
+}
+
+Value toml_value(const Setting& setting, const toml::node& node) {
+  auto value = value_of(setting, node);
+  if (!value) throw InputError(type_fault(setting, node));
+  return *std::move(value);
 }
 
 std::string toml_string(std::string_view name, std::string_view text) {
@@ -152,7 +194,7 @@ std::string toml_string(std::string_view name, std::string_view text) {
   return out + '"';
 }
 
-std::string toml_value(const Setting& setting, const Value& value) {
+std::string toml_text(const Setting& setting, const Value& value) {
   if (const auto* texts = std::get_if<std::vector<std::string>>(&value)) {
     std::string out;
     for (const std::string& text : *texts)
@@ -168,31 +210,16 @@ std::string toml_value(const Setting& setting, const Value& value) {
   return quoted ? toml_string(setting.name, text) : text;
 }
 
-}  // namespace
-
 void Values::read_toml(std::string_view text, std::string_view file_name) {
-  const toml::table file = parsed(text, file_name);
-  struct Line {
-    toml::source_index number;
-    std::string_view key;
-    const toml::node* node;
-  };
-  std::vector<Line> lines;
-  for (const auto& [key, node] : file) lines.push_back({key.source().begin.line, key.str(), &node});
-  // Report the first mistake of the file first, not of the alphabet.
-  std::sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
-    return std::pair(a.number, a.key) < std::pair(b.number, b.key);
-  });
-
+  const toml::table file = parse_toml(text, file_name);
   std::vector<Entry> entries = entries_;
-  for (const Line& line : lines) {
+  for (const TomlLine& line : toml_lines(file)) {
+    if (line.node->is_array_of_tables() && names_tables(line.key, command_)) continue;
     const std::string place = fmt::format("{}:{}", file_name, line.number);
     try {
       const Setting& setting = setting_for(line.key, *line.node, *this);
-      auto value = value_of(setting, *line.node);
-      if (!value) throw InputError(type_fault(setting, *line.node));
-      entries[static_cast<std::size_t>(&setting - table().data())] = {*std::move(value),
-                                                                      Origin::file, place};
+      entries[static_cast<std::size_t>(&setting - table().data())] = {
+          toml_value(setting, *line.node), Origin::file, place};
     } catch (const InputError& error) {
       throw InputError(place + ": " + error.what());
     }
@@ -200,7 +227,7 @@ void Values::read_toml(std::string_view text, std::string_view file_name) {
   entries_ = std::move(entries);
 }
 
-void Values::read_toml_file(const std::filesystem::path& file) {
+std::string read_configuration(const std::filesystem::path& file) {
   const std::string file_name = printable(file.string(), 400);
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored))
@@ -217,7 +244,11 @@ void Values::read_toml_file(const std::filesystem::path& file) {
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.size() > kLargestFile)
     throw InputError(file_name + ": larger than 1 MiB, which no configuration file is");
-  read_toml(text, file_name);
+  return text;
+}
+
+void Values::read_toml_file(const std::filesystem::path& file) {
+  read_toml(read_configuration(file), printable(file.string(), 400));
 }
 
 std::string Values::to_toml() const {
@@ -229,7 +260,7 @@ std::string Values::to_toml() const {
     if ((setting.commands & command_) == 0 || !setting.in_file) continue;
     const Entry& given = entries_[i];
     if (given.origin != Origin::none) {
-      out += fmt::format("{} = {}\n", setting.name, toml_value(setting, given.value));
+      out += fmt::format("{} = {}\n", setting.name, toml_text(setting, given.value));
     } else {
       out +=
           fmt::format("# {} is not set: {}\n", setting.name,

@@ -7,8 +7,15 @@ namespace sharpen::settings {
 
 namespace {
 
-std::size_t row_of(std::string_view name) {
-  return static_cast<std::size_t>(&find(name) - table().data());
+// Of the rows of that name the one that the command takes.
+const Setting& find_for(std::string_view name, Command command) {
+  for (const Setting& setting : table())
+    if (setting.name == name && (setting.commands & command) != 0) return setting;
+  return find(name);
+}
+
+std::size_t row_of(std::string_view name, Command command) {
+  return static_cast<std::size_t>(&find_for(name, command) - table().data());
 }
 
 }  // namespace
@@ -23,15 +30,22 @@ Values::Values(Command command) : command_(command), entries_(table().size()) {
 }
 
 void Values::set_flag(std::string_view name, std::string_view text) {
-  const Setting& setting = find(name);
+  const Setting& setting = find_for(name, command_);
   if (!takes(name)) throw std::logic_error(std::string(name) + " is not taken by this command");
-  entries_[row_of(name)] = {parse(setting, text), Origin::flag, ""};
+  entries_[row_of(name, command_)] = {parse(setting, text), Origin::flag, ""};
+}
+
+void Values::set_file(std::string_view name, std::string_view text, std::string_view place) {
+  set_flag(name, text);
+  Entry& entry = entries_[row_of(name, command_)];
+  entry.origin = Origin::file;
+  entry.place = place;
 }
 
 void Values::set_default(std::string_view name, std::string_view text) {
-  Entry& entry = entries_[row_of(name)];
+  Entry& entry = entries_[row_of(name, command_)];
   if (entry.origin == Origin::none || entry.origin == Origin::preset)
-    entry = {parse(find(name), text), Origin::preset, ""};
+    entry = {parse(find_for(name, command_), text), Origin::preset, ""};
 }
 
 void Values::use_paper_preset() {
@@ -42,18 +56,30 @@ void Values::use_paper_preset() {
   }
 }
 
-bool Values::takes(std::string_view name) const { return (find(name).commands & command_) != 0; }
+bool Values::takes(std::string_view name) const {
+  return (find_for(name, command_).commands & command_) != 0;
+}
 
-Origin Values::origin(std::string_view name) const { return entries_[row_of(name)].origin; }
+std::string Values::written(std::string_view name) const {
+  return write(find_for(name, command_), entry(name).value);
+}
+
+const std::string& Values::place(std::string_view name) const {
+  return entries_[row_of(name, command_)].place;
+}
+
+Origin Values::origin(std::string_view name) const {
+  return entries_[row_of(name, command_)].origin;
+}
 
 std::string Values::given_as(std::string_view name) const {
-  const Entry& given = entries_[row_of(name)];
+  const Entry& given = entries_[row_of(name, command_)];
   if (given.origin == Origin::file) return std::string(name) + " (" + given.place + ")";
   return std::string(name.size() == 1 ? "-" : "--").append(name);
 }
 
 const Values::Entry& Values::entry(std::string_view name) const {
-  const Entry& found = entries_[row_of(name)];
+  const Entry& found = entries_[row_of(name, command_)];
   if (found.origin == Origin::none)
     throw std::logic_error("the setting " + std::string(name) + " has no value");
   return found;

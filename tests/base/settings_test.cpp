@@ -5,7 +5,7 @@
 
 #include <cmath>
 #include <fstream>
-#include <set>
+#include <map>
 #include <sstream>
 
 #include "sharpen/base/error.hpp"
@@ -33,10 +33,11 @@ std::string file_error(std::string_view text) {
   return error_of([&] { Values(solve).read_toml(text, "my.toml"); });
 }
 
-TEST(SettingsTable, HasOneRowPerNameAndDefaultsThatParse) {
-  std::set<std::string_view> names;
+TEST(SettingsTable, HasOneRowPerNameAndCommandAndDefaultsThatParse) {
+  std::map<std::string_view, unsigned> commands;
   for (const Setting& setting : table()) {
-    EXPECT_TRUE(names.insert(setting.name).second) << setting.name;
+    EXPECT_EQ(commands[setting.name] & setting.commands, 0u) << setting.name;
+    commands[setting.name] |= setting.commands;
     EXPECT_FALSE(setting.text.empty()) << setting.name;
     EXPECT_FALSE(setting.text.ends_with('.')) << setting.name;
     EXPECT_EQ(setting.kind == Kind::choice, !setting.choices.empty()) << setting.name;

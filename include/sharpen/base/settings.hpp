@@ -40,6 +40,7 @@ enum Command : unsigned {
   train = 1u << 5,
   predict = 1u << 6,
   inspect = 1u << 7,
+  study = 1u << 8,
   every_command = ~0u,
 };
 
@@ -53,6 +54,8 @@ struct CommandInfo {
   // Settings that may also be given by position, without their flag; "" for none.
   std::array<std::string_view, 2> positional = {};
   std::string_view example = "";  // a whole command line, for --help
+  // Arrays of tables that its configuration file may hold, read by the command itself.
+  std::array<std::string_view, 2> tables = {};
 };
 
 // [low, high]; an infinite end is open, and `above` makes the lower end open too.
@@ -83,6 +86,7 @@ struct Setting {
   std::string_view other_words = "";  // of their default
   Group group = Group::portfolio;
   std::string_view paper = "";  // the default under --preset paper, where it is another one
+  bool numbers = false;         // of a list: a file may hold numbers for its texts
 
   std::string_view preset_for(Command command) const {
     return (other_commands & command) != 0 ? other_preset : preset;
@@ -115,7 +119,8 @@ using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<
 std::span<const Setting> table();
 std::string_view name(Group group);  // "Input": a heading of --help
 std::span<const CommandInfo> commands();
-// The row of that name; throws std::logic_error if there is none.
+// The row of that name, the first if commands have rows of their own (study takes lists where
+// others take one value); throws std::logic_error if there is none.
 const Setting& find(std::string_view name);
 
 // Checks for settings structs: throw InputError("shrinkage = 1.5 is outside [0, 1]"). The second
@@ -140,6 +145,8 @@ class Values {
   void read_toml_file(const std::filesystem::path& file);
   void read_toml(std::string_view text, std::string_view file_name);
   void set_flag(std::string_view name, std::string_view text);
+  // As a line of a file would have set it; place: "study.toml:7".
+  void set_file(std::string_view name, std::string_view text, std::string_view place);
   // Another default, for what neither flag nor file has given.
   void set_default(std::string_view name, std::string_view text);
   // The defaults of --preset paper for what neither flag nor file has given.
@@ -151,6 +158,9 @@ class Values {
   Origin origin(std::string_view name) const;
   // Where the value was given, for messages: "--returns", "returns (solve.toml:3)".
   std::string given_as(std::string_view name) const;
+  const std::string& place(std::string_view name) const;  // file:line; "" without
+  // The value as set_flag reads it.
+  std::string written(std::string_view name) const;
 
   bool flag(std::string_view name) const { return get<bool>(name); }
   std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }
