@@ -1,0 +1,13 @@
+"""Sparse maximum-Sharpe portfolios, exact and differentiable.
+
+    import sharpen
+    portfolio = sharpen.solve(prices, k=10)
+    portfolio.weights
+
+``sharpen.torch`` holds the layer for PyTorch; it is imported only when asked for.
+"""
+
+from ._core import Failure, InputError, __version__
+from ._solve import Portfolio, SharpenWarning, solve
+
+__all__ = ["Failure", "InputError", "Portfolio", "SharpenWarning", "__version__", "solve"]

@@ -1,0 +1,241 @@
+"""sharpen.solve: one sparse maximum-Sharpe portfolio from prices, returns or moments."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from . import _core, _data, _settings
+from ._core import InputError
+
+# Settings of `sharpen solve` that belong to the command line, or to arguments of their own.
+_HIDDEN = (
+    "k optimizer prices returns gross moments mean cov format demo json print_config config "
+    "log_level explain seed version help"
+).split()
+# Settings that say how to read a panel, and mean nothing for given moments.
+_OF_PANELS = ("from", "to", "lookback", "universe", "max_gap", "on_suspect")
+
+
+class SharpenWarning(UserWarning):
+    """What `sharpen` has to say about an input it has nevertheless used."""
+
+
+class Portfolio:
+    """What `solve` found. Figures are per period unless their name says otherwise."""
+
+    def __init__(self, solved: _core.Solved, dtype: np.dtype[Any]) -> None:
+        self._solved = solved
+        self._figures = dict(solved.figures)
+        self.names: list[str] = solved.names
+        self.warnings: list[str] = solved.warnings
+        self.array = np.asarray(solved.weights, dtype=dtype)
+
+    @property
+    def weights(self) -> Any:
+        """A pandas Series indexed by asset (a NumPy array where pandas is not installed)."""
+        try:
+            import pandas
+        except ImportError:
+            return self.array.copy()
+        return pandas.Series(self.array.copy(), index=self.names, name="weight")
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """Every figure, by its key in `sharpen solve --json`."""
+        return dict(self._figures)
+
+    @property
+    def holdings(self) -> dict[str, float]:
+        """The assets held and their weights."""
+        return {name: float(w) for name, w in zip(self.names, self.array) if w != 0.0}
+
+    @property
+    def support(self) -> list[str]:
+        """The assets held."""
+        return list(self.holdings)
+
+    @property
+    def sharpe(self) -> float:
+        """Sharpe ratio of the weights."""
+        return float(self._figures["sharpe"])
+
+    @property
+    def full_sharpe(self) -> float:
+        """Sharpe ratio of the same problem without a bound on the number of names."""
+        return float(self._figures["full_sharpe"])
+
+    @property
+    def status(self) -> str:
+        """ok, neutral_face, no_signal or not_converged."""
+        return str(self._figures["status"])
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_figures"][name]
+        except KeyError:
+            raise AttributeError(f"Portfolio has no attribute {name!r}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._figures]
+
+    def explain(self) -> Any:
+        """Why each name is held: its signal, score and share of the risk, and what the Sharpe
+        ratio would lose without it.
+
+        A pandas DataFrame with a row for each asset held, largest loss first (a list of dicts
+        where pandas is not installed). Its ``attrs["best_left_out"]`` names the one asset that
+        would add most, or is None.
+        """
+        rows = sorted(
+            self._solved.reasons(), key=lambda row: -float(row["sharpe_lost_if_removed"])
+        )
+        try:
+            import pandas
+        except ImportError:
+            return rows
+        columns = ["asset", "weight", "mu", "score", "score_rank", "risk_contribution"]
+        frame = pandas.DataFrame(rows, columns=[*columns, "sharpe_lost_if_removed"])
+        frame = frame.set_index("asset")
+        frame.attrs["best_left_out"] = self._solved.best_left_out()
+        return frame
+
+    def __repr__(self) -> str:
+        n, held = len(self.names), self.holdings
+        lines = [
+            f"<sharpen.Portfolio: {len(held)} of {n} assets, Sharpe {self.sharpe:.4f} "
+            f"({self.share_of_full:.0%} of {self.full_sharpe:.4f} with all), "
+            f"{self.optimizer}, {self.status}>"
+        ]
+        most = sorted(held.items(), key=lambda item: -abs(item[1]))[:10]
+        width = max((len(name) for name, _ in most), default=0)
+        lines += [f"  {name:<{width}}  {weight:+.4f}" for name, weight in most]
+        if len(held) > len(most):
+            lines.append(f"  and {len(held) - len(most)} more")
+        return "\n".join(lines)
+
+
+def solve(
+    prices_or_moments: Any = None,
+    k: Any = None,
+    optimizer: str = "swap",
+    *,
+    returns: Any = None,
+    gross: bool = False,
+    **settings: Any,
+) -> Portfolio:
+    """The portfolio of at most ``k`` assets with the largest Sharpe ratio.
+
+    ``prices_or_moments`` is a panel of prices (periods by assets, oldest first: a pandas or
+    Polars DataFrame, an array, anything with the Arrow C interface or DLPack, or the name of a
+    CSV file), or a pair ``(mu, Sigma)``. ``returns=`` takes a panel of simple returns instead,
+    with ``gross=True`` of 1 + r. NaN stands for a missing value and is treated as the command
+    line does; infinities are errors.
+
+    ``k`` is a count or a share of the assets such as ``"10%"`` (the default). Further keyword
+    arguments are the settings of ``sharpen solve`` with underscores: ``lookback``,
+    ``shrinkage``, ``sizing``, ``target_volatility``, ``net``, ``certify``, ``threads`` and so
+    on; ``from_`` stands for ``from``, which Python keeps for itself.
+
+    Raises ``InputError``, a ``ValueError``, for input that has no answer, and ``TypeError`` for
+    input of the wrong type. The weights have the bits of the command line's.
+    """
+    if "from_" in settings:
+        settings["from"] = settings.pop("from_")
+    given = _settings.texts("solve", "solve", settings, _HIDDEN)
+    if k is not None:
+        given["k"] = _count(k)
+    if not isinstance(optimizer, str):
+        raise TypeError(f"optimizer is of type {type(optimizer).__name__}; give a name")
+    given["optimizer"] = optimizer
+    solved, dtype = _solved(prices_or_moments, returns, bool(gross), given)
+    portfolio = Portfolio(solved, dtype)
+    for message in portfolio.warnings:
+        warnings.warn(message, SharpenWarning, stacklevel=2)
+    return portfolio
+
+
+def _count(k: Any) -> str:
+    if isinstance(k, (bool, float, np.floating)):
+        raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
+    return _settings.text("k", k)
+
+
+def _solved(
+    data: Any, returns: Any, gross: bool, given: dict[str, str]
+) -> tuple[_core.Solved, np.dtype[Any]]:
+    if returns is True:  # solve(table, returns=True)
+        data, returns = None, data
+    elif returns is False:
+        returns = None
+    if data is None and returns is None:
+        raise TypeError("solve() needs prices, returns= or moments (mu, Sigma)")
+    if data is not None and returns is not None:
+        raise TypeError("solve() takes either prices or moments, or returns=, not both")
+    if gross and returns is None:
+        raise InputError("gross has no meaning here; it goes with returns")
+    if isinstance(data, tuple):
+        return _from_moments(data, given)
+    kind = "prices" if returns is None else "gross" if gross else "returns"
+    source = data if returns is None else returns
+    if isinstance(source, (str, os.PathLike)):
+        return _core.solve_file(os.fspath(source), kind, given), np.dtype(np.float64)
+    table = _data.table(source, "prices" if returns is None else "returns")
+    for name in ("from", "to"):
+        if name in given and not table.dated:
+            raise InputError(f"{name} needs a panel with dates; give a DataFrame with dates")
+    solved = _core.solve_panel(table.values, table.names, table.labels, kind, given)
+    return solved, table.dtype
+
+
+def _from_moments(
+    pair: tuple[Any, ...], given: dict[str, str]
+) -> tuple[_core.Solved, np.dtype[Any]]:
+    if len(pair) != 2:
+        raise InputError(f"moments are a pair (mu, Sigma), not {len(pair)} values")
+    for name in _OF_PANELS:
+        if name.replace("_", "-") in given:
+            raise InputError(f"{name} has no meaning here; it goes with prices or returns")
+    mu, Sigma, names = _moments(*pair)
+    dtype = np.dtype(np.float32 if mu.dtype == np.float32 else np.float64)
+    return _core.solve_moments(
+        _data.floats(mu, 1, "mu"), _data.floats(Sigma, 2, "Sigma"), names, given
+    ), dtype
+
+
+def _moments(mu: Any, Sigma: Any) -> tuple[Any, Any, list[str]]:
+    """Names come from a Series or a DataFrame; where both have some they must agree."""
+    names: list[str] | None = None
+    if hasattr(Sigma, "columns") and hasattr(Sigma, "loc"):
+        names = _data.check_names(Sigma.columns, "Sigma")
+        if list(map(str, Sigma.index)) != names:
+            raise InputError("Sigma: its rows and columns must be named alike, in one order")
+    if hasattr(mu, "index") and hasattr(mu, "loc"):
+        found = _data.check_names(mu.index, "mu")
+        if names is not None and found != names:
+            if sorted(found) != sorted(names):
+                raise InputError("mu and Sigma: the names of their assets differ")
+            by_name = dict(zip(names, Sigma.columns))
+            Sigma = Sigma.loc[[by_name[n] for n in found], [by_name[n] for n in found]]
+        names = found
+    mu, Sigma = _values(mu, "mu"), _values(Sigma, "Sigma")
+    if mu.ndim != 1:
+        raise InputError(f"mu has shape {mu.shape}; give one expected return for each asset")
+    n = mu.shape[0]
+    if Sigma.shape != (n, n):
+        raise InputError(f"Sigma has shape {Sigma.shape}; mu has {n} assets: give ({n}, {n})")
+    for name, value in (("mu", mu), ("Sigma", Sigma)):
+        bad = np.argwhere(~np.isfinite(value))
+        if len(bad):
+            at = ", ".join(str(int(i)) for i in bad[0])
+            raise InputError(f"{name}[{at}] is {value[tuple(bad[0])]}; give finite numbers")
+    return mu, Sigma, names if names is not None else _data.numbered(n)
+
+
+def _values(data: Any, name: str) -> Any:
+    if hasattr(data, "to_numpy") and hasattr(data, "loc"):
+        data = data.to_numpy()
+    return _data.array(data, name)

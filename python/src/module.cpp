@@ -1,0 +1,39 @@
+#include "module.hpp"
+
+#include <exception>
+
+#include "sharpen/base/build_info.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::python {
+
+namespace {
+
+// InputError is a ValueError of this package; a Failure is no fault of the input.
+void add_exceptions(nb::module_& module) {
+  static nb::handle input_error, failure;
+  input_error = nb::exception<InputError>(module, "InputError", PyExc_ValueError).release();
+  failure = nb::exception<Failure>(module, "Failure", PyExc_RuntimeError).release();
+  // The last translator is asked first: the same types, in the words of Python.
+  nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const InputError& error) {
+      PyErr_SetString(input_error.ptr(), in_python_words(error.what()).c_str());
+    } catch (const Failure& error) {
+      PyErr_SetString(failure.ptr(), in_python_words(error.what()).c_str());
+    }
+  });
+}
+
+}  // namespace
+
+}  // namespace sharpen::python
+
+NB_MODULE(_core, module) {
+  module.doc() = "Sharpen's C++ library; import sharpen instead.";
+  sharpen::python::add_exceptions(module);
+  module.attr("__version__") = SHARPEN_VERSION;
+  sharpen::python::add_settings(module);
+  sharpen::python::add_solve(module);
+}
