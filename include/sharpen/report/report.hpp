@@ -1,0 +1,50 @@
+// The report of a study: its tables in five formats, and the page (docs/report.md).
+//
+// The same results and settings give the same bytes: nothing in a report depends on the clock, the
+// machine or the number of threads.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/report/summary.hpp"
+#include "sharpen/report/table.hpp"
+#include "sharpen/study/results.hpp"
+
+namespace sharpen::report {
+
+enum class Format { html, text, markdown, latex, csv };
+
+// "md" and "markdown" alike; InputError for a name that is none.
+Format format_of(std::string_view name);
+std::string_view name(Format format);  // "md"
+
+// Those that have rows, in the order of a report:
+//   sharpe        annualised Sharpe ratios, a column per method [PAPER, Table 1]
+//   significance  the best of each row against the runner-up
+//   planned       decision-focused against prediction-focused methods
+//   alpha         the sweep over alpha [PAPER, Table 2]
+//   drawdown      maximum drawdowns [PAPER, Table 3]
+//   performance   return, volatility, Sortino, Calmar, wealth, hit rate, worst day
+//   regret        against perfect foresight
+//   trading       turnover, costs, exposure and names
+//   cells         what is done, failed, missing, ruined, and how long it took
+//   failures      why cells failed
+//   warnings      what markets and cells warn of
+std::vector<Table> tables(const study::Results& results, const Summary& summary);
+
+// One line on what the study holds.
+std::string headline(const study::Results& results, const Summary& summary);
+// What stands out, in a few sentences that claim no more than the tests do.
+std::vector<std::string> findings(const study::Results& results, const Summary& summary);
+
+// The whole report in one of the formats without scripts.
+std::string document(const study::Results& results, const Summary& summary,
+                     const std::vector<Table>& tables, Format format);
+
+// One HTML file that needs nothing else: tables, charts, settings and versions.
+std::string page(const study::Results& results, const Summary& summary,
+                 const std::vector<Table>& tables);
+
+}  // namespace sharpen::report

@@ -1,0 +1,124 @@
+// What the cells of a study come to (docs/report.md).
+//
+// A row of a table is one market and one k. In it every method has its runs, one per seed, and a
+// figure of theirs is shown as mean and standard deviation (divisor n - 1) over the runs that have
+// it. Every figure is computed here from the daily columns of the runs, regret and seconds apart,
+// which are as the study recorded them; none is taken from its metrics.
+//
+// Two methods are compared on the days both have, by their daily excess returns averaged over the
+// runs: the returns of putting equal parts into every seed. Ledoit and Wolf's paired test asks
+// whether the Sharpe ratios of those two series differ (sharpen/backtest/statistics.hpp). With m
+// tests in a family, the i-th smallest p becomes max_(j <= i) min(1, (m - j + 1) p_j) (Holm 1979).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/backtest/statistics.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/study/results.hpp"
+
+namespace sharpen::report {
+
+enum class Figure : std::size_t {
+  sharpe,
+  annual_return,
+  volatility,
+  sortino,
+  calmar,
+  final_wealth,
+  max_drawdown,
+  hit_rate,
+  worst_return,
+  turnover,
+  turnover_annualized,
+  cost_annualized,
+  gross,
+  net,
+  names,
+  effective_names,
+  largest_weight,
+  regret,
+  regret_relative,
+  seconds,
+};
+constexpr std::size_t kFigures = 20;
+
+struct FigureInfo {
+  std::string_view name;  // "sharpe_annualized", as metrics.json has it
+  std::string_view head;  // of a column
+  int digits = 3;
+  int better = 0;  // 1: more is better, -1: less is, 0: neither
+};
+
+const FigureInfo& info(Figure figure);
+
+// Of the finite ones among the values.
+struct Estimate {
+  double mean = std::numeric_limits<double>::quiet_NaN();
+  double sd = std::numeric_limits<double>::quiet_NaN();  // needs two
+  Index n = 0;
+};
+
+Estimate estimate(ConstVec values);
+
+// A market and a k, in the order of the study's cells.
+struct Group {
+  Index market = 0;
+  std::string k_given;
+  Index k = 0;
+};
+
+// A method in a group.
+struct Entry {
+  std::vector<Index> cells;  // of the study, by seed
+  Index done = 0, failed = 0, missing = 0;
+  Index ruined = 0;  // of done
+  std::array<Estimate, kFigures> figures = {};
+  // Daily excess returns averaged over the done cells, on the days that all of them have and that
+  // count for the statistics.
+  std::vector<std::string> dates;
+  std::vector<double> excess;
+
+  Index planned() const { return static_cast<Index>(cells.size()); }
+  const Estimate& operator[](Figure figure) const {
+    return figures[static_cast<std::size_t>(figure)];
+  }
+};
+
+// Whether the Sharpe ratio of a is that of b.
+struct Comparison {
+  Index group = 0, a = 0, b = 0;    // methods
+  backtest::SharpeDifference test;  // per period
+  double p_adjusted = std::numeric_limits<double>::quiet_NaN();
+};
+
+struct Summary {
+  std::vector<Group> groups;
+  Index methods = 0;
+  std::vector<Entry> entries;                          // (groups, methods)
+  std::vector<std::array<double, kFigures>> of_cells;  // NaN unless done
+  std::vector<Index> columns;    // methods that tables show: the paper's, then ours, or the sweep's
+  Index competing = 0;           // of columns: those that compete for the best of a row
+  std::vector<Comparison> best;  // the best of each group with the runner-up, where there are two
+  std::vector<Comparison> planned;  // each dfl of the paper with each pfl, in every group
+  Index replications = 0;
+
+  const Entry& entry(Index group, Index method) const {
+    return entries[static_cast<std::size_t>(group * methods + method)];
+  }
+};
+
+// `settings`: of the tests; equal bits for any number of threads. Throws InputError for results
+// whose indices or columns do not fit each other, and Interrupted if told to stop.
+Summary summarize(const study::Results& results, const backtest::BootstrapSettings& settings,
+                  const Threads& threads);
+
+// Holm's adjusted p-values; NaN stays NaN and counts for nothing.
+std::vector<double> holm(ConstVec p);
+
+}  // namespace sharpen::report

@@ -1,0 +1,258 @@
+// What is chosen, and what is drawn for it.
+(() => {
+  const { get, make, number, percent, fillSelect } = Page;
+  const chosen = { market: 0, k: "", seed: null, methods: new Set(), window: 126, log: false };
+
+  const groupsOf = (market) =>
+    Study.groups.map((group, g) => ({ ...group, g })).filter((group) => group.market === market);
+  const group = () =>
+    (groupsOf(chosen.market).find((found) => found.given === chosen.k) || groupsOf(chosen.market)[0]).g;
+  const kText = ({ k, given }) => (given === String(k) ? String(k) : `${k} (${given})`);
+  const market = () => Study.markets[chosen.market];
+  const methodsHere = () => Look.shown.filter((m) => Study.runsOf(group(), m).length > 0);
+  const visible = () => methodsHere().filter((m) => chosen.methods.has(m));
+
+  // All while they are few; else what learning is about.
+  function startingMethods() {
+    if (Look.shown.length <= 5) return Look.shown;
+    const learned = Look.shown.filter((m) => ["pfl", "dfl"].includes(Study.methods[m].framework));
+    return (learned.length > 0 ? learned : Look.shown).slice(0, 5);
+  }
+
+  function columns(methods, of) {
+    return methods
+      .map((m) => ({ m, found: Study.series(group(), m, chosen.seed) }))
+      .filter(({ found }) => found)
+      .map(({ m, found }) => ({ m, times: found.times, values: of(found.series) }));
+  }
+
+  function drawLines() {
+    const { riskFree, periodsPerYear } = market();
+    const common = (id, of, show, more = {}) => {
+      const series = columns(visible(), of);
+      Lines.draw(get(id), {
+        family: "lines",
+        methods: series.map(({ m }) => m),
+        columns: series,
+        show,
+        readout: get(id + "-readout"),
+        ...more,
+      });
+    };
+    const positive = (w) => (chosen.log && w <= 0 ? NaN : w);
+    common("wealth", (r) => Study.wealth(r).map(positive), (w) => number(w, 2), {
+      dygraph: { logscale: chosen.log },
+    });
+    common("drawdown", Study.drawdown, (d) => percent(d, 0), { dygraph: { fillGraph: true, fillAlpha: 0.06 } });
+    common("rolling", (r) => Study.rolling(r, chosen.window, riskFree, periodsPerYear), (s) => number(s, 1));
+  }
+
+  // As in the paper's figures: decision-focused against two prediction-focused methods.
+  function rivals() {
+    const is = (m, framework, optimizers) =>
+      Study.methods[m].role === "paper" &&
+      Study.methods[m].framework === framework &&
+      (!optimizers || optimizers.includes(Study.methods[m].optimizer));
+    const pfl = Look.shown.filter((m) => is(m, "pfl", ["oscar", "mssrm"]));
+    const dfl = Look.shown.filter((m) => is(m, "dfl"));
+    const found = pfl.length > 0 && dfl.length > 0 ? [...pfl, ...dfl] : startingMethods();
+    return found.slice(-4);
+  }
+
+  function drawPanels() {
+    const place = get("panels");
+    for (const chart of [...Lines.charts]) if (chart.family === "days") Lines.drop(chart.div);
+    place.replaceChildren();
+    const panels = groupsOf(chosen.market).map((found) => ({
+      ...found,
+      columns: rivals()
+        .map((m) => ({ m, found: Study.series(found.g, m, chosen.seed) }))
+        .filter(({ found: run }) => run)
+        .map(({ m, found: run }) => ({ m, times: run.times, values: run.series })),
+    }));
+    let most = 0;
+    for (const panel of panels)
+      for (const { values } of panel.columns) for (const r of values) if (Math.abs(r) > most) most = Math.abs(r);
+    for (const panel of panels) {
+      const div = make("div", { class: "chart", role: "img", "aria-label": `Return of every test day, k = ${kText(panel)}` });
+      place.append(make("figure", { class: "chart-box card" }, make("figcaption", {}, `k = ${kText(panel)}`), div));
+      Lines.draw(div, {
+        family: "days",
+        methods: panel.columns.map(({ m }) => m),
+        columns: panel.columns,
+        show: (r) => percent(r, 1),
+        readout: get("days-readout"),
+        width: 0.9,
+        dygraph: { valueRange: most > 0 ? [-1.05 * most, 1.05 * most] : null },
+      });
+    }
+    const legend = rivals().map((m) => {
+      const item = make("span");
+      item.append(Look.swatch(m), " " + Study.methods[m].label);
+      return item;
+    });
+    get("days-readout").replaceChildren(...legend);
+    for (const chart of Lines.charts)
+      if (chart.family === "days") chart.readout = panels.length > 0 ? readoutOf(chart, legend) : null;
+  }
+
+  // The legend stands where the values are shown, until the pointer is over a panel.
+  function readoutOf(chart, legend) {
+    const line = get("days-readout");
+    return { replaceChildren: (...nodes) => line.replaceChildren(...(nodes.length > 1 ? nodes : legend)) };
+  }
+
+  const option = (m) => [String(m), Study.methods[m].label];
+  function keepSelect(select, options, fallback) {
+    const values = options.map(([value]) => value);
+    fillSelect(select, options, values.includes(select.value) ? select.value : fallback);
+  }
+
+  function drawMonths() {
+    Pictures.heat(get("months"), Study.series(group(), Number(get("month-method").value), chosen.seed));
+  }
+
+  function fillHeldRuns() {
+    const runs = Study.runsOf(group(), Number(get("held-method").value));
+    keepSelect(get("held-run"), runs.map((run, i) => [String(i), run.seed === null ? "the only one" : "seed " + run.seed]), "0");
+  }
+
+  function drawHoldings() {
+    const method = Number(get("held-method").value);
+    const run = Study.runsOf(group(), method)[Number(get("held-run").value)];
+    if (run) Study.series(group(), method, run.seed);
+    Holdings.weights(get("weights"), get("weights-readout"), run);
+    Holdings.often(get("held"), group(), method);
+  }
+
+  function drawAll() {
+    const here = methodsHere();
+    const preferred = here.find((m) => Study.methods[m].framework === "dfl") ?? here[0];
+    keepSelect(get("month-method"), here.map(option), String(preferred));
+    keepSelect(get("held-method"), here.map(option), String(preferred));
+    fillHeldRuns();
+    drawLines();
+    drawPanels();
+    Pictures.strip(get("strip"), group());
+    drawMonths();
+    drawHoldings();
+  }
+
+  function fillK() {
+    const groups = groupsOf(chosen.market);
+    if (!groups.some((found) => found.given === chosen.k)) chosen.k = groups[0].given;
+    const legend = get("k").querySelector("legend");
+    get("k").replaceChildren(
+      legend,
+      ...groups.map((found) => {
+        const input = make("input", { type: "radio", name: "k", value: found.given });
+        input.checked = found.given === chosen.k;
+        input.addEventListener("change", () => {
+          chosen.k = found.given;
+          fillRuns();
+          drawAll();
+        });
+        return make("label", {}, input, kText(found));
+      }),
+    );
+  }
+
+  function fillRuns() {
+    const seeds = [...new Set(Study.runs.filter((run) => run.group === group() && run.seed !== null).map((run) => run.seed))];
+    const all = Study.everyRun ? "mean of the seeds" : "mean of the seeds (runs are too many for one page)";
+    fillSelect(get("run"), [["", all], ...(Study.everyRun ? seeds.map((seed) => [seed, "seed " + seed]) : [])], chosen.seed ?? "");
+    chosen.seed = get("run").value || null;
+  }
+
+  function fillMethods() {
+    const chips = Look.shown.map((m) => {
+      const input = make("input", { type: "checkbox", value: String(m) });
+      input.checked = chosen.methods.has(m);
+      input.addEventListener("change", () => {
+        if (input.checked) chosen.methods.add(m);
+        else chosen.methods.delete(m);
+        drawLines();
+      });
+      return make("label", {}, input, Look.swatch(m), Study.methods[m].label);
+    });
+    get("methods").append(...chips);
+  }
+
+  function fillWindows() {
+    const days = Math.max(...Study.markets.map((found) => found.dates.length));
+    const sizes = [21, 63, 126, 252].filter((size) => size === 21 || size <= days / 2);
+    chosen.window = sizes.filter((size) => size <= 126).at(-1);
+    fillSelect(get("window"), sizes.map((size) => [String(size), String(size)]), String(chosen.window));
+  }
+
+  function listen() {
+    const on = (id, event, act) => get(id).addEventListener(event, act);
+    on("controls", "submit", (event) => event.preventDefault());
+    on("market", "change", () => {
+      chosen.market = Number(get("market").value);
+      fillK();
+      fillRuns();
+      drawAll();
+    });
+    on("run", "change", () => {
+      chosen.seed = get("run").value || null;
+      drawAll();
+    });
+    on("log", "change", () => {
+      chosen.log = get("log").checked;
+      drawLines();
+    });
+    on("window", "change", () => {
+      chosen.window = Number(get("window").value);
+      drawLines();
+    });
+    on("month-method", "change", drawMonths);
+    on("held-method", "change", () => {
+      fillHeldRuns();
+      drawHoldings();
+    });
+    on("held-run", "change", drawHoldings);
+    on("zoom-all", "click", () => Lines.showAll("lines"));
+    on("zoom-in", "click", () => Lines.move("lines", 0, 0.5));
+    on("zoom-out", "click", () => Lines.move("lines", 0, 2));
+    on("pan-left", "click", () => Lines.move("lines", -0.4, 1));
+    on("pan-right", "click", () => Lines.move("lines", 0.4, 1));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", Lines.restyle);
+    let waiting = 0;
+    addEventListener("resize", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        Pictures.strip(get("strip"), group());
+        drawHoldings();
+      }, 150);
+    });
+    // Paper is white, and narrower than the screen.
+    addEventListener("beforeprint", () => {
+      document.documentElement.classList.add("printing");
+      Lines.restyle();
+      Lines.fit(680);
+    });
+    addEventListener("afterprint", () => {
+      document.documentElement.classList.remove("printing");
+      Lines.restyle();
+      Lines.fit(Infinity);
+    });
+  }
+
+  Tables.start();
+  if (Study.runs.length === 0) {
+    get("no-runs").hidden = false;
+    return;
+  }
+  document.documentElement.classList.add("scripted");
+  const withRuns = Study.markets.map((_, m) => m).filter((m) => groupsOf(m).length > 0);
+  chosen.market = withRuns.find((m) => groupsOf(m).some(({ g }) => Study.runs.some((run) => run.group === g))) ?? 0;
+  fillSelect(get("market"), withRuns.map((m) => [String(m), Study.markets[m].name]), String(chosen.market));
+  chosen.methods = new Set(startingMethods());
+  fillK();
+  fillRuns();
+  fillMethods();
+  fillWindows();
+  listen();
+  drawAll();
+})();

@@ -1,0 +1,277 @@
+#include "sharpen/report/summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "sharpen/backtest/metrics.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::report {
+
+namespace {
+
+using study::CellState;
+using study::Results;
+using study::Role;
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+constexpr std::array<FigureInfo, kFigures> kInfos = {{
+    {"sharpe_annualized", "Sharpe", 3, 1},
+    {"return_annualized", "return", 3, 1},
+    {"volatility_annualized", "volatility", 3, 0},
+    {"sortino_annualized", "Sortino", 3, 1},
+    {"calmar", "Calmar", 3, 1},
+    {"final_wealth", "wealth", 3, 1},
+    {"max_drawdown", "drawdown", 3, -1},
+    {"hit_rate", "hit rate", 3, 1},
+    {"worst_return", "worst day", 3, 1},
+    {"turnover", "turnover", 3, 0},
+    {"turnover_annualized", "turnover a year", 1, 0},
+    {"cost_annualized", "cost a year", 4, -1},
+    {"mean_gross", "gross", 3, 0},
+    {"mean_net", "net", 3, 0},
+    {"mean_cardinality", "names", 1, 0},
+    {"mean_effective_names", "effective names", 1, 0},
+    {"mean_largest_weight", "largest weight", 3, 0},
+    {"regret", "regret", 5, -1},
+    {"regret_relative", "relative regret", 3, -1},
+    {"seconds", "seconds", 1, -1},
+}};
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+// A year's costs, from what every period of the statistics paid.
+double cost_annualized(const backtest::Run& run, double periods_per_year) {
+  if (run.costs.size() != run.dates.size() || run.periods() <= run.stats_from) return kNone;
+  const double sum = std::accumulate(run.costs.begin() + run.stats_from, run.costs.end(), 0.0);
+  return sum * periods_per_year / static_cast<double>(run.periods() - run.stats_from);
+}
+
+std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Market& market) {
+  std::array<double, kFigures> out;
+  out.fill(kNone);
+  if (cell.state != CellState::done) return out;
+  const auto set = [&](Figure figure, double value) {
+    out[static_cast<std::size_t>(figure)] = value;
+  };
+  const backtest::Metrics m = backtest::metrics(cell.run.track(market.periods_per_year));
+  set(Figure::sharpe, m.sharpe_annualized);
+  set(Figure::annual_return, m.return_annualized);
+  set(Figure::volatility, m.volatility_annualized);
+  set(Figure::sortino, m.sortino_annualized);
+  set(Figure::calmar, m.calmar);
+  set(Figure::final_wealth, m.final_wealth);
+  set(Figure::max_drawdown, m.max_drawdown.depth);
+  set(Figure::hit_rate, m.hit_rate);
+  set(Figure::worst_return, m.worst_return);
+  set(Figure::turnover, m.turnover);
+  set(Figure::turnover_annualized, m.turnover_annualized);
+  set(Figure::cost_annualized, cost_annualized(cell.run, market.periods_per_year));
+  set(Figure::gross, m.mean_gross);
+  set(Figure::net, m.mean_net);
+  set(Figure::names, m.mean_cardinality);
+  set(Figure::effective_names, m.mean_effective_names);
+  set(Figure::largest_weight, m.mean_largest_weight);
+  if (cell.regret) {
+    set(Figure::regret, cell.regret->mean);
+    if (cell.regret->oracle > 0.0) set(Figure::regret_relative, cell.regret->relative());
+  }
+  set(Figure::seconds, cell.seconds);
+  return out;
+}
+
+void check_indices(const Results& results) {
+  const auto fits = [](Index i, std::size_t count) { return i >= 0 && at(i) < count; };
+  for (std::size_t c = 0; c < results.cells.size(); ++c) {
+    const study::Cell& cell = results.cells[c];
+    if (!fits(cell.market, results.markets.size()) || !fits(cell.method, results.methods.size()))
+      throw InputError(fmt::format("cell {} of the study has no market or no method", c + 1));
+    if (cell.state == CellState::done &&
+        (cell.run.stats_from < 0 || cell.run.stats_from > cell.run.periods()))
+      throw InputError(fmt::format("cell {} of the study has statistics from period {} of {}",
+                                   c + 1, cell.run.stats_from, cell.run.periods()));
+  }
+}
+
+void add_groups(const Results& results, Summary& out) {
+  std::map<std::pair<Index, std::string>, Index> known;
+  std::vector<Index> group_of;
+  for (const study::Cell& cell : results.cells) {
+    const auto key = std::pair(cell.market, cell.k_given);
+    const auto [found, is_new] = known.try_emplace(key, static_cast<Index>(out.groups.size()));
+    if (is_new) out.groups.push_back({cell.market, cell.k_given, cell.k});
+    group_of.push_back(found->second);
+  }
+  out.entries.resize(out.groups.size() * at(out.methods));
+  for (std::size_t c = 0; c < results.cells.size(); ++c)
+    out.entries[at(group_of[c] * out.methods + results.cells[c].method)].cells.push_back(
+        static_cast<Index>(c));
+}
+
+// The mean over the done cells of e_t, on the days all of them have.
+void average_excess(const Results& results, Entry& entry) {
+  std::map<std::string, std::pair<double, Index>> days;
+  for (const Index c : entry.cells) {
+    const study::Cell& cell = results.cells[at(c)];
+    if (cell.state != CellState::done) continue;
+    const double years = results.markets[at(cell.market)].periods_per_year;
+    const std::vector<double> excess = backtest::excess_returns(cell.run.track(years));
+    for (std::size_t t = 0; t < excess.size(); ++t) {
+      auto& [sum, count] = days[cell.run.dates[at(cell.run.stats_from) + t]];
+      sum += excess[t];
+      ++count;
+    }
+  }
+  for (const auto& [date, day] : days)
+    if (day.second == entry.done) {
+      entry.dates.push_back(date);
+      entry.excess.push_back(day.first / static_cast<double>(day.second));
+    }
+}
+
+void fill_entry(const Results& results, const Summary& summary, Entry& entry) {
+  for (const Index c : entry.cells) {
+    const study::Cell& cell = results.cells[at(c)];
+    if (cell.state == CellState::done) ++entry.done;
+    if (cell.state == CellState::failed) ++entry.failed;
+    if (cell.state == CellState::missing) ++entry.missing;
+    if (cell.state == CellState::done &&
+        std::ranges::any_of(cell.run.returns, [](double r) { return r <= -1.0; }))
+      ++entry.ruined;
+  }
+  std::vector<double> values;
+  for (std::size_t f = 0; f < kFigures; ++f) {
+    values.clear();
+    for (const Index c : entry.cells) values.push_back(summary.of_cells[at(c)][f]);
+    entry.figures[f] = estimate(values);
+  }
+  average_excess(results, entry);
+}
+
+void choose_columns(const Results& results, Summary& out) {
+  const auto add = [&](Role role) {
+    for (std::size_t m = 0; m < results.methods.size(); ++m)
+      if (results.methods[m].role == role) out.columns.push_back(static_cast<Index>(m));
+  };
+  add(Role::paper);
+  out.competing = static_cast<Index>(out.columns.size());
+  add(Role::own);
+  if (out.columns.empty()) add(Role::sweep);
+  if (out.competing == 0) out.competing = static_cast<Index>(out.columns.size());
+}
+
+Comparison compare(const Summary& summary, Index group, Index a, Index b,
+                   const backtest::BootstrapSettings& settings, const Threads& threads) {
+  constexpr std::size_t kFewest = 10;  // days below which nothing is tested
+  const Entry &first = summary.entry(group, a), &second = summary.entry(group, b);
+  Comparison out{.group = group, .a = a, .b = b, .test = {}};
+  std::vector<double> x, y;
+  std::size_t j = 0;
+  for (std::size_t i = 0; i < first.dates.size(); ++i) {
+    while (j < second.dates.size() && second.dates[j] < first.dates[i]) ++j;
+    if (j == second.dates.size() || second.dates[j] != first.dates[i]) continue;
+    x.push_back(first.excess[i]);
+    y.push_back(second.excess[j]);
+  }
+  out.test.n = static_cast<Index>(x.size());
+  out.test.sharpe_a = backtest::sharpe_ratio(x);
+  out.test.sharpe_b = backtest::sharpe_ratio(y);
+  if (x.size() >= kFewest) out.test = backtest::sharpe_difference(x, y, settings, threads);
+  return out;
+}
+
+// Of the competing methods, the two with the highest mean Sharpe ratio; the first of equal ones.
+void compare_best(Summary& out, const backtest::BootstrapSettings& settings,
+                  const Threads& threads) {
+  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g) {
+    std::vector<Index> ranked;
+    for (Index c = 0; c < out.competing; ++c)
+      if (out.entry(g, out.columns[at(c)])[Figure::sharpe].n > 0)
+        ranked.push_back(out.columns[at(c)]);
+    std::ranges::stable_sort(ranked, [&](Index a, Index b) {
+      return out.entry(g, a)[Figure::sharpe].mean > out.entry(g, b)[Figure::sharpe].mean;
+    });
+    if (ranked.size() >= 2)
+      out.best.push_back(compare(out, g, ranked[0], ranked[1], settings, threads));
+  }
+}
+
+void compare_planned(const Results& results, Summary& out,
+                     const backtest::BootstrapSettings& settings, const Threads& threads) {
+  const auto is = [&](Index m, std::string_view framework) {
+    const study::Method& method = results.methods[at(m)];
+    return method.role == Role::paper && method.framework == framework;
+  };
+  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g)
+    for (Index a = 0; a < out.methods; ++a)
+      for (Index b = 0; b < out.methods; ++b)
+        if (is(a, "dfl") && is(b, "pfl") && out.entry(g, a).done > 0 && out.entry(g, b).done > 0)
+          out.planned.push_back(compare(out, g, a, b, settings, threads));
+}
+
+void adjust(std::vector<Comparison>& family) {
+  std::vector<double> p;
+  for (const Comparison& comparison : family) p.push_back(comparison.test.p_value);
+  const std::vector<double> adjusted = holm(p);
+  for (std::size_t i = 0; i < family.size(); ++i) family[i].p_adjusted = adjusted[i];
+}
+
+}  // namespace
+
+const FigureInfo& info(Figure figure) { return kInfos[static_cast<std::size_t>(figure)]; }
+
+Estimate estimate(ConstVec values) {
+  Estimate out;
+  double sum = 0.0;
+  for (const double x : values)
+    if (std::isfinite(x)) {
+      sum += x;
+      ++out.n;
+    }
+  if (out.n == 0) return out;
+  out.mean = sum / static_cast<double>(out.n);
+  double squares = 0.0;
+  for (const double x : values)
+    if (std::isfinite(x)) squares += (x - out.mean) * (x - out.mean);
+  if (out.n > 1) out.sd = std::sqrt(squares / static_cast<double>(out.n - 1));
+  return out;
+}
+
+std::vector<double> holm(ConstVec p) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    if (!std::isnan(p[i])) order.push_back(i);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+  std::vector<double> out(p.size(), kNone);
+  double largest = 0.0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    largest = std::max(largest, std::min(1.0, static_cast<double>(order.size() - i) * p[order[i]]));
+    out[order[i]] = largest;
+  }
+  return out;
+}
+
+Summary summarize(const study::Results& results, const backtest::BootstrapSettings& settings,
+                  const Threads& threads) {
+  check_indices(results);
+  Summary out;
+  out.methods = static_cast<Index>(results.methods.size());
+  out.replications = settings.replications;
+  for (const study::Cell& cell : results.cells)
+    out.of_cells.push_back(figures_of(cell, results.markets[at(cell.market)]));
+  add_groups(results, out);
+  for (Entry& entry : out.entries) fill_entry(results, out, entry);
+  choose_columns(results, out);
+  compare_best(out, settings, threads);
+  compare_planned(results, out, settings, threads);
+  adjust(out.best);
+  adjust(out.planned);
+  return out;
+}
+
+}  // namespace sharpen::report

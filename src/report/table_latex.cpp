@@ -1,0 +1,150 @@
+// Tables in LaTeX, for booktabs.
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "report/escape.hpp"
+#include "sharpen/report/table.hpp"
+
+namespace sharpen::report {
+
+namespace {
+
+// What LaTeX would act on, or set as something else. Brackets and stars are hidden in braces: after
+// the \\ of the row before, a bare one is an argument.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kSpelled = {{
+    {"\\", "\\textbackslash{}"},
+    {"{", "\\{"},
+    {"}", "\\}"},
+    {"$", "\\$"},
+    {"&", "\\&"},
+    {"#", "\\#"},
+    {"%", "\\%"},
+    {"_", "\\_"},
+    {"^", "\\textasciicircum{}"},
+    {"~", "\\textasciitilde{}"},
+    {"<", "\\textless{}"},
+    {">", "\\textgreater{}"},
+    {"|", "\\textbar{}"},
+    {"\"", "\\textquotedbl{}"},
+    {"`", "\\textasciigrave{}"},
+    {"'", "\\textquotesingle{}"},
+    {"[", "{[}"},
+    {"]", "{]}"},
+    {"*", "{*}"},
+    {"–", "--"},
+    {"—", "---"},
+    {"±", "$\\pm$"},
+    {"−", "$-$"},
+    {"×", "$\\times$"},
+    {"≤", "$\\leq$"},
+    {"≥", "$\\geq$"},
+    {"α", "$\\alpha$"},
+    {"β", "$\\beta$"},
+    {"ρ", "$\\rho$"},
+    {"κ", "$\\kappa$"},
+    {"λ", "$\\lambda$"},
+    {"μ", "$\\mu$"},
+    {"Σ", "$\\Sigma$"},
+    {"†", "\\textdagger{}"},
+    {"‡", "\\textdaggerdbl{}"},
+    {"…", "\\ldots{}"},
+    {"’", "\\textquoteright{}"},
+    {"√", "$\\surd$"},
+}};
+
+std::string number(double value, int digits) {
+  const std::string text = number_text(value, digits);
+  return std::isfinite(value) ? "$" + text + "$" : "--";
+}
+
+std::string bold(const std::string& text) { return "\\textbf{\\boldmath " + text + "}"; }
+
+std::string marks_text(unsigned marks) {
+  std::string out;
+  if ((marks & three_stars) != 0) out += "$^{***}$";
+  if ((marks & two_stars) != 0) out += "$^{**}$";
+  if ((marks & one_star) != 0) out += "$^{*}$";
+  if ((marks & incomplete) != 0) out += "\\textdagger{}";
+  if ((marks & ruined) != 0) out += "\\textdaggerdbl{}";
+  return out;
+}
+
+std::string cell_text(const Cell& cell) {
+  std::string text;
+  if (cell.kind == Cell::Kind::text) {
+    text = latex_escaped(cell.text);
+  } else if (cell.kind != Cell::Kind::none) {
+    text = number(cell.value, cell.digits);
+    if (cell.kind == Cell::Kind::estimate && std::isfinite(cell.value) && std::isfinite(cell.sd))
+      text = fmt::format("${} \\pm {}$", number_text(cell.value, cell.digits),
+                         number_text(cell.sd, cell.digits));
+  }
+  if (cell.emphasis == Emphasis::best) text = bold(text);
+  // Digits in mathematics have no italics.
+  if (cell.emphasis == Emphasis::apart) text = "\\underline{" + text + "}";
+  return text + marks_text(cell.marks);
+}
+
+std::string group_lines(const Table& table) {
+  std::string heads, rules;
+  for (std::size_t c = 0; c < table.columns.size(); c = group_end(table, c)) {
+    const std::size_t end = group_end(table, c);
+    if (c > 0) heads += " & ";
+    heads += fmt::format("\\multicolumn{{{}}}{{c}}{{{}}}", end - c,
+                         latex_escaped(table.columns[c].group));
+    if (!table.columns[c].group.empty())
+      rules += fmt::format("\\cmidrule(lr){{{}-{}}}", c + 1, end);
+  }
+  return heads + " \\\\\n" + rules + "\n";
+}
+
+}  // namespace
+
+std::string latex_escaped(std::string_view text) {
+  const std::string shown = clean(text);
+  std::string_view rest = shown;
+  std::string out;
+  while (!rest.empty()) {
+    bool found = false;
+    for (const auto& [plain, spelled] : kSpelled)
+      if (rest.starts_with(plain)) {
+        out += spelled;
+        rest.remove_prefix(plain.size());
+        found = true;
+        break;
+      }
+    if (found) continue;
+    out += rest.front();
+    rest.remove_prefix(1);
+  }
+  return out;
+}
+
+std::string to_latex(const Table& table) {
+  std::string columns;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) columns += is_left(table, c) ? 'l' : 'r';
+  std::string out = fmt::format(
+      "\\begin{{table}}[tbp]\n\\centering\\footnotesize\n\\caption{{{}}}\n\\label{{tab:{}}}\n"
+      "\\begin{{tabular}}{{{}}}\n\\toprule\n",
+      latex_escaped(table.title), table.name, columns);
+  if (has_groups(table)) out += group_lines(table);
+  for (std::size_t c = 0; c < table.columns.size(); ++c)
+    out += (c > 0 ? " & " : "") + latex_escaped(table.columns[c].head);
+  out += " \\\\\n\\midrule\n";
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    if (r > 0 && table.rows[r].rule) out += "\\midrule\n";
+    for (std::size_t c = 0; c < table.columns.size(); ++c)
+      out += (c > 0 ? " & " : "") + cell_text(table.rows[r].cells[c]);
+    out += " \\\\\n";
+  }
+  out += "\\bottomrule\n\\end{tabular}\n";
+  if (!table.notes.empty()) out += "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\\scriptsize\n";
+  for (const std::string& note : table.notes) out += latex_escaped(note) + "\\par\n";
+  if (!table.notes.empty()) out += "\\end{minipage}\n";
+  return out + "\\end{table}\n";
+}
+
+}  // namespace sharpen::report

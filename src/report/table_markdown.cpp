@@ -1,0 +1,65 @@
+// Tables in GitHub's Markdown.
+#include "report/escape.hpp"
+#include "sharpen/report/table.hpp"
+
+namespace sharpen::report {
+
+namespace {
+
+std::string marks_text(unsigned marks) {
+  std::string out;
+  if ((marks & three_stars) != 0) out += "\\*\\*\\*";
+  if ((marks & two_stars) != 0) out += "\\*\\*";
+  if ((marks & one_star) != 0) out += "\\*";
+  if ((marks & incomplete) != 0) out += "†";
+  if ((marks & ruined) != 0) out += "‡";
+  return out;
+}
+
+std::string cell_text(const Cell& cell) {
+  std::string text = cell.kind == Cell::Kind::text ? markdown_escaped(cell.text) : plain_text(cell);
+  if (cell.emphasis == Emphasis::best) text = "**" + text + "**";
+  if (cell.emphasis == Emphasis::apart) text = "*" + text + "*";
+  return text + marks_text(cell.marks);
+}
+
+// Markdown has no headings over several columns: the group goes before the head.
+std::string head_text(const Column& column) {
+  const std::string head = markdown_escaped(column.head);
+  return column.group.empty() ? head : markdown_escaped(column.group) + ": " + head;
+}
+
+}  // namespace
+
+std::string markdown_escaped(std::string_view text) {
+  constexpr std::string_view kMarkup = "\\`*_{}[]<>|~&#!$@";
+  const std::string shown = clean(text);
+  std::string out;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const std::string_view before = std::string_view(shown).substr(0, i);
+    // What would become a link by itself: http:// and www.
+    const bool scheme = shown[i] == ':' && shown.compare(i, 3, "://") == 0;
+    const bool host = shown[i] == '.' && before.size() >= 3 &&
+                      (before.ends_with("www") || before.ends_with("WWW"));
+    if (kMarkup.find(shown[i]) != std::string_view::npos || scheme || host) out += '\\';
+    out += shown[i];
+  }
+  return out;
+}
+
+std::string to_markdown(const Table& table) {
+  std::string out = "### " + markdown_escaped(table.title) + "\n\n|";
+  for (const Column& column : table.columns) out += " " + head_text(column) + " |";
+  out += "\n|";
+  for (std::size_t c = 0; c < table.columns.size(); ++c) out += is_left(table, c) ? "---|" : "--:|";
+  out += "\n";
+  for (const Row& row : table.rows) {
+    out += "|";
+    for (const Cell& cell : row.cells) out += " " + cell_text(cell) + " |";
+    out += "\n";
+  }
+  for (const std::string& note : table.notes) out += "\n" + markdown_escaped(note) + "\n";
+  return out;
+}
+
+}  // namespace sharpen::report

@@ -1,0 +1,210 @@
+// Tables for terminals.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "report/escape.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/report/table.hpp"
+
+namespace sharpen::report {
+
+namespace {
+
+constexpr std::size_t kWidestName = 48;   // longer ones end in an ellipsis
+constexpr std::size_t kWidestWords = 72;  // so do reasons and warnings
+constexpr std::size_t kPage = 100;        // notes are wrapped to it
+constexpr std::string_view kGap = "  ";
+
+// Code points that take two columns, and those that take none.
+constexpr std::array<std::pair<char32_t, char32_t>, 12> kWide = {{{0x1100, 0x115F},
+                                                                  {0x2E80, 0x303E},
+                                                                  {0x3041, 0xA4CF},
+                                                                  {0xA960, 0xA97F},
+                                                                  {0xAC00, 0xD7A3},
+                                                                  {0xF900, 0xFAFF},
+                                                                  {0xFE30, 0xFE6F},
+                                                                  {0xFF00, 0xFF60},
+                                                                  {0xFFE0, 0xFFE6},
+                                                                  {0x1F300, 0x1F64F},
+                                                                  {0x1F680, 0x1FAFF},
+                                                                  {0x20000, 0x3FFFD}}};
+constexpr std::array<std::pair<char32_t, char32_t>, 5> kCombining = {
+    {{0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}}};
+
+template <std::size_t N>
+bool within(char32_t code, const std::array<std::pair<char32_t, char32_t>, N>& ranges) {
+  return std::ranges::any_of(
+      ranges, [&](const auto& range) { return code >= range.first && code <= range.second; });
+}
+
+std::string marks_text(unsigned marks) {
+  std::string out;
+  if ((marks & three_stars) != 0) out += "***";
+  if ((marks & two_stars) != 0) out += "**";
+  if ((marks & one_star) != 0) out += "*";
+  if ((marks & incomplete) != 0) out += "†";
+  if ((marks & ruined) != 0) out += "‡";
+  return out;
+}
+
+std::string cell_text(const Cell& cell, bool key) {
+  if (cell.kind == Cell::Kind::text)
+    return printable(cell.text, key ? kWidestName : kWidestWords) + marks_text(cell.marks);
+  const std::string_view sign = cell.emphasis == Emphasis::best    ? "▸"
+                                : cell.emphasis == Emphasis::apart ? "▹"
+                                                                   : "";
+  return std::string(sign) + plain_text(cell) + marks_text(cell.marks);
+}
+
+// Marks hang to the right of the figures, so that the digits stand below each other.
+std::size_t hanging(const Cell& cell) {
+  return cell.kind == Cell::Kind::text ? 0 : terminal_width(marks_text(cell.marks));
+}
+
+void pad(std::string& line, std::size_t count) { line.append(count, ' '); }
+
+struct Layout {
+  std::vector<std::size_t> width, hang;
+  std::vector<bool> left;
+};
+
+Layout layout_of(const Table& table) {
+  Layout out;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const bool key = table.columns[c].figure.empty();
+    std::size_t hang = 0, body = 0;
+    for (const Row& row : table.rows) {
+      hang = std::max(hang, hanging(row.cells[c]));
+      body = std::max(body, terminal_width(cell_text(row.cells[c], key)) - hanging(row.cells[c]));
+    }
+    const std::size_t head = terminal_width(printable(table.columns[c].head, kWidestName));
+    out.width.push_back(std::max(head, body + hang));
+    out.hang.push_back(hang);
+    out.left.push_back(is_left(table, c));
+  }
+  // A heading over several columns needs room too: the last of them gives it.
+  for (std::size_t c = 0; c < table.columns.size(); c = group_end(table, c)) {
+    std::size_t room = 0;
+    for (std::size_t i = c; i < group_end(table, c); ++i)
+      room += out.width[i] + (i > c ? kGap.size() : 0);
+    const std::size_t need = terminal_width(printable(table.columns[c].group, kWidestName));
+    if (need > room) out.width[group_end(table, c) - 1] += need - room;
+  }
+  return out;
+}
+
+void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
+
+std::string group_line(const Table& table, const Layout& layout) {
+  std::string line;
+  for (std::size_t c = 0; c < table.columns.size(); c = group_end(table, c)) {
+    std::size_t room = 0;
+    for (std::size_t i = c; i < group_end(table, c); ++i)
+      room += layout.width[i] + (i > c ? kGap.size() : 0);
+    const std::string group = printable(table.columns[c].group, kWidestName);
+    const std::size_t spare = room - terminal_width(group);
+    line += kGap;
+    if (group.empty()) {
+      pad(line, room);
+      continue;
+    }
+    for (std::size_t i = 0; i < spare; ++i) {
+      if (i == spare / 2) line += group;
+      line += i + 1 == spare / 2 || i == spare / 2 ? " " : "─";
+    }
+    if (spare == 0) line += group;
+  }
+  trim_end(line);
+  return line + "\n";
+}
+
+std::string head_line(const Table& table, const Layout& layout) {
+  std::string line;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string head = printable(table.columns[c].head, kWidestName);
+    line += kGap;
+    if (!layout.left[c]) pad(line, layout.width[c] - terminal_width(head));
+    line += head;
+    if (layout.left[c]) pad(line, layout.width[c] - terminal_width(head));
+  }
+  trim_end(line);
+  return line + "\n";
+}
+
+std::string row_line(const Table& table, const Row& row, const Layout& layout) {
+  std::string line;
+  for (std::size_t c = 0; c < table.columns.size(); ++c) {
+    const std::string text = cell_text(row.cells[c], table.columns[c].figure.empty());
+    const std::size_t spare = layout.width[c] - terminal_width(text);
+    const std::size_t behind = layout.left[c] ? spare : layout.hang[c] - hanging(row.cells[c]);
+    line += kGap;
+    pad(line, spare - std::min(spare, behind));
+    line += text;
+    pad(line, std::min(spare, behind));
+  }
+  trim_end(line);
+  return line + "\n";
+}
+
+std::string rule(const Layout& layout) {
+  std::size_t length = 0;
+  for (const std::size_t width : layout.width) length += width + kGap.size();
+  std::string line(kGap);
+  for (std::size_t i = kGap.size(); i < length; ++i) line += "─";
+  return line + "\n";
+}
+
+std::string wrapped(const std::string& text) {
+  std::string out = "  ", line;
+  std::size_t used = 2;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
+    const std::size_t width = terminal_width(word);
+    if (used > 2 && used + 1 + width > kPage) {
+      out += "\n  ";
+      used = 2;
+    }
+    if (used > 2) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += width;
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+std::size_t terminal_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+    char32_t code = length == 1 ? lead : lead & (0x7Fu >> length);
+    for (std::size_t j = 1; j < length && i + j < text.size(); ++j)
+      code = (code << 6) | (static_cast<unsigned char>(text[i + j]) & 0x3F);
+    width += within(code, kCombining) ? 0 : within(code, kWide) ? 2 : 1;
+    i += length;
+  }
+  return width;
+}
+
+std::string to_text(const Table& table) {
+  const Layout layout = layout_of(table);
+  std::string out = clean(table.title) + "\n\n";
+  if (has_groups(table)) out += group_line(table, layout);
+  out += head_line(table, layout) + rule(layout);
+  for (std::size_t r = 0; r < table.rows.size(); ++r) {
+    if (r > 0 && table.rows[r].rule) out += rule(layout);
+    out += row_line(table, table.rows[r], layout);
+  }
+  if (!table.notes.empty()) out += "\n";
+  for (const std::string& note : table.notes) out += wrapped(clean(note));
+  return out;
+}
+
+}  // namespace sharpen::report

@@ -1,0 +1,276 @@
+// Which tables a report has, and what stands in their cells.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "report/table_builder.hpp"
+#include "sharpen/report/report.hpp"
+
+namespace sharpen::report {
+
+namespace {
+
+using study::Results;
+using study::Role;
+
+constexpr std::string_view kBest =
+    "Bold (▸ in plain text): the best mean of its row among the methods compared; italics (▹, "
+    "underlined in LaTeX): one of ours that is better than all of them.";
+constexpr std::string_view kSpread =
+    "Mean ± standard deviation (divisor n − 1) over the seeds; without ± there is one run.";
+
+double per_year(const Results& results, const Group& group) {
+  return std::sqrt(results.markets[at(group.market)].periods_per_year);
+}
+
+// A column per method, a row per market and k, one figure.
+Table matrix(const Builder& make, Figure figure, std::string_view table_name, std::string title) {
+  Table out{.name = std::string(table_name),
+            .title = std::move(title),
+            .columns = make.row_names(),
+            .rows = {}};
+  make.add_method_columns(out, figure);
+  for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
+    Row row = make.row_of(static_cast<Index>(g));
+    for (const Index m : make.summary.columns)
+      row.cells.push_back(make.estimate_cell(static_cast<Index>(g), m, figure));
+    make.mark_best(row, figure);
+    out.rows.push_back(std::move(row));
+  }
+  out.notes.emplace_back(kSpread);
+  out.notes.emplace_back(kBest);
+  return out;
+}
+
+unsigned stars(double p) {
+  return p < 0.001 ? three_stars : p < 0.01 ? two_stars : p < 0.05 ? one_star : 0u;
+}
+
+std::string test_note(const Summary& summary) {
+  return fmt::format(
+      "p: of equal Sharpe ratios, two-sided, by the paired test of Ledoit and Wolf ({} block "
+      "resamples) on daily excess returns averaged over the seeds, as if equal parts were put into "
+      "each. Holm: corrected for the number of rows; stars go by it (* below 0.05, ** below 0.01, "
+      "*** below 0.001).",
+      summary.replications);
+}
+
+constexpr std::string_view kPicked =
+    "The pair is picked after seeing the results, and the seeds share the same days: read these p "
+    "as lower bounds. A large p says that these days cannot tell the two apart, not that they are "
+    "equal.";
+
+// [PAPER, Table 1], with the runner-up and p behind the methods.
+Table sharpe_table(const Builder& make) {
+  const Summary& summary = make.summary;
+  Table out = matrix(make, Figure::sharpe, "sharpe", "Annualised Sharpe ratio, out of sample");
+  if (summary.best.empty()) return out;
+  const std::string group = "best against runner-up";
+  out.columns.push_back({.head = "runner-up", .figure = "runner_up", .group = group});
+  out.columns.push_back({.head = "p", .figure = "p_value", .group = group});
+  out.columns.push_back({.head = "Holm", .figure = "p_holm", .group = group});
+  for (Row& row : out.rows) row.cells.resize(out.columns.size());
+  for (const Comparison& test : summary.best) {
+    std::vector<Cell>& cells = out.rows[at(test.group)].cells;
+    const std::size_t first = out.columns.size() - 3;
+    cells[first] = Cell::of(make.results.methods[at(test.b)].label);
+    cells[first + 1] = Cell::number(test.test.p_value, 3);
+    cells[first + 2] = Cell::number(test.p_adjusted, 3);
+    cells[first + 2].marks = stars(test.p_adjusted);
+  }
+  out.notes.push_back(test_note(summary));
+  out.notes.emplace_back(kPicked);
+  return out;
+}
+
+Table comparison_table(const Builder& make, const std::vector<Comparison>& family,
+                       std::string_view table_name, std::string title) {
+  Table out{.name = std::string(table_name),
+            .title = std::move(title),
+            .columns = make.row_names(),
+            .rows = {}};
+  out.columns.push_back({.head = "A", .figure = "method_a"});
+  out.columns.push_back({.head = "B", .figure = "method_b"});
+  out.columns.push_back({.head = "days", .figure = "days"});
+  out.columns.push_back({.head = "Sharpe A", .figure = "sharpe_a_annualized"});
+  out.columns.push_back({.head = "Sharpe B", .figure = "sharpe_b_annualized"});
+  out.columns.push_back({.head = "A − B", .figure = "difference_annualized"});
+  out.columns.push_back({.head = "95 % from", .figure = "difference_low_annualized"});
+  out.columns.push_back({.head = "to", .figure = "difference_high_annualized"});
+  out.columns.push_back({.head = "p", .figure = "p_value"});
+  out.columns.push_back({.head = "Holm", .figure = "p_holm"});
+  for (const Comparison& c : family) {
+    Row row = make.row_of(c.group);
+    row.rule = out.rows.empty() || out.rows.back().market != row.market;
+    const double root = per_year(make.results, make.summary.groups[at(c.group)]);
+    row.method = make.results.methods[at(c.a)].name;
+    row.cells.push_back(Cell::of(make.results.methods[at(c.a)].label));
+    row.cells.push_back(Cell::of(make.results.methods[at(c.b)].label));
+    row.cells.push_back(Cell::count(c.test.n));
+    for (const double x :
+         {c.test.sharpe_a, c.test.sharpe_b, c.test.difference, c.test.low, c.test.high})
+      row.cells.push_back(Cell::number(root * x, 3));
+    row.cells.push_back(Cell::number(c.test.p_value, 3));
+    row.cells.push_back(Cell::number(c.p_adjusted, 3));
+    row.cells.back().marks = stars(c.p_adjusted);
+    out.rows.push_back(std::move(row));
+  }
+  out.notes.emplace_back(
+      "Sharpe ratios, annualised, of the daily returns averaged over the seeds: averaging removes "
+      "noise, so they are higher than the mean over seeds, and more so the more seeds there are.");
+  out.notes.push_back(test_note(make.summary));
+  return out;
+}
+
+Table significance_table(const Builder& make) {
+  Table out = comparison_table(make, make.summary.best, "significance",
+                               "Is the best of each row better than the runner-up?");
+  out.notes.emplace_back(kPicked);
+  return out;
+}
+
+Table planned_table(const Builder& make) {
+  Table out = comparison_table(make, make.summary.planned, "planned",
+                               "Decision-focused against prediction-focused learning");
+  out.notes.emplace_back("These pairs were fixed before any result was seen.");
+  return out;
+}
+
+// [PAPER, Table 2]: a column per value of alpha.
+Table alpha_table(const Builder& make) {
+  const Results& results = make.results;
+  Table out{.name = "alpha",
+            .title =
+                "Annualised Sharpe ratio by α, the weight of the decision in "
+                "the loss",
+            .columns = make.row_names(),
+            .rows = {}};
+  std::vector<Index> swept;
+  for (std::size_t m = 0; m < results.methods.size(); ++m)
+    if (results.methods[m].role == Role::sweep) swept.push_back(static_cast<Index>(m));
+  if (swept.empty()) return out;
+  std::set<double> values;
+  for (const Index m : swept) values.insert(results.methods[at(m)].alpha);
+  for (const Index m : swept) {
+    const study::Method& method = results.methods[at(m)];
+    out.columns.push_back({.head = values.size() == swept.size()
+                                       ? "α = " + fmt::format("{:g}", method.alpha)
+                                       : method.label,
+                           .figure = std::string(info(Figure::sharpe).name),
+                           .method = method.name});
+  }
+  for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
+    Row row = make.row_of(static_cast<Index>(g));
+    bool any = false;
+    for (const Index m : swept) {
+      row.cells.push_back(make.estimate_cell(static_cast<Index>(g), m, Figure::sharpe));
+      any = any || row.cells.back().kind != Cell::Kind::none;
+    }
+    make.mark_best_of(row, make.row_names().size(), swept.size(), 1);
+    if (any) out.rows.push_back(std::move(row));
+  }
+  out.notes.emplace_back(kSpread);
+  out.notes.emplace_back("Bold (▸ in plain text): the best mean of its row.");
+  return out;
+}
+
+// A row per method, a column per figure.
+Table listing(const Builder& make, const std::vector<Figure>& figures, std::string_view table_name,
+              std::string title) {
+  Table out{.name = std::string(table_name),
+            .title = std::move(title),
+            .columns = make.row_names(),
+            .rows = {}};
+  out.columns.push_back({.head = "method"});
+  for (const Figure f : figures)
+    out.columns.push_back({.head = std::string(info(f).head), .figure = std::string(info(f).name)});
+  for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
+    bool first = true;
+    for (std::size_t m = 0; m < make.results.methods.size(); ++m) {
+      const Entry& entry = make.summary.entry(static_cast<Index>(g), static_cast<Index>(m));
+      const bool any = std::ranges::any_of(figures, [&](Figure f) { return entry[f].n > 0; });
+      if (!any) continue;
+      Row row = make.row_of(static_cast<Index>(g));
+      row.method = make.results.methods[m].name;
+      row.rule = first;
+      first = false;
+      row.cells.push_back(Cell::of(make.results.methods[m].label));
+      for (const Figure f : figures)
+        row.cells.push_back(make.estimate_cell(static_cast<Index>(g), static_cast<Index>(m), f));
+      out.rows.push_back(std::move(row));
+    }
+  }
+  out.notes.emplace_back(kSpread);
+  return out;
+}
+
+Table performance_table(const Builder& make) {
+  Table out = listing(make,
+                      {Figure::annual_return, Figure::volatility, Figure::sharpe, Figure::sortino,
+                       Figure::max_drawdown, Figure::calmar, Figure::final_wealth, Figure::hit_rate,
+                       Figure::worst_return},
+                      "performance", "Return and risk, out of sample");
+  out.notes.emplace_back(
+      "Return, volatility, Sharpe and Sortino are annualised and net of costs; wealth is what 1 "
+      "became over all test days.");
+  return out;
+}
+
+Table regret_table(const Builder& make) {
+  Table out = listing(make, {Figure::regret, Figure::regret_relative}, "regret",
+                      "Regret: what perfect foresight would have earned more");
+  out.notes.emplace_back(
+      "Mean per decision, before costs, with the same optimizer given the returns to come; the "
+      "relative regret divides by what foresight earns. Recorded by the study, not recomputed.");
+  return out;
+}
+
+Table trading_table(const Builder& make) {
+  Table out = listing(
+      make,
+      {Figure::turnover, Figure::turnover_annualized, Figure::cost_annualized, Figure::gross,
+       Figure::net, Figure::names, Figure::effective_names, Figure::largest_weight},
+      "trading", "Turnover, costs and holdings");
+  // The price of trading belongs beside what it cost.
+  Column price{.head = "cost in bp", .figure = "cost_bps"};
+  const std::size_t place = 6;
+  out.columns.insert(out.columns.begin() + place, price);
+  for (Row& row : out.rows)
+    for (const study::Method& method : make.results.methods)
+      if (method.name == row.method)
+        row.cells.insert(row.cells.begin() + place, Cell::number(method.cost_bps, 1));
+  out.notes.emplace_back(
+      "Turnover: the sum of |trade| per rebalance, bought and sold both counting. Costs are in the "
+      "returns already. Names, exposure (gross, net) and weights are means over the days.");
+  return out;
+}
+
+}  // namespace
+
+std::vector<Table> tables(const study::Results& results, const Summary& summary) {
+  const Builder make{results, summary};
+  std::vector<Table> all = {
+      sharpe_table(make),
+      significance_table(make),
+      planned_table(make),
+      alpha_table(make),
+      matrix(make, Figure::max_drawdown, "drawdown", "Maximum drawdown, out of sample"),
+      performance_table(make),
+      regret_table(make),
+      trading_table(make),
+      cells_table(make),
+      failures_table(make),
+      warnings_table(make),
+  };
+  std::vector<Table> out;
+  for (Table& table : all) {
+    if (table.rows.empty()) continue;
+    add_mark_notes(table);
+    out.push_back(std::move(table));
+  }
+  return out;
+}
+
+}  // namespace sharpen::report
