@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench evidence docs fuzz format lint clean
+.PHONY: help demo build test bench peers evidence docs fuzz format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -26,6 +26,10 @@ bench: ## build and run the benchmarks
 	@tools/setup
 	@tools/build release bench
 	@tools/bench build/release
+
+peers: ## install the packages one would use instead, and measure against them (half an hour)
+	@tools/setup build python
+	@bench/peers/run
 
 evidence: ## train on simulated markets what docs/learning.md shows (an hour; it can be stopped)
 	@tools/setup

@@ -1,0 +1,190 @@
+"""Runs the comparison: see README.md beside this package.
+
+    python -m sharpen_peers --layers PYTHON --portfolios PYTHON --layer-peer PROGRAM --output FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import sys
+import time
+
+import numpy as np
+
+from . import negative, sparse
+from .layers import PEERS
+from .problem import Problem, make_problem
+from .processes import ask
+from .results import write_results
+
+CPP = "sharpen from C++"
+HEADLINE = (100, 64)  # n, B of the ratios that have a bound
+SMALL = (20, 1)  # where the call itself is what takes the time
+
+
+def progress(text: str) -> None:
+    print(f"peers: {text}", file=sys.stderr, flush=True)
+
+
+class Run:
+    def __init__(self, settings: argparse.Namespace):
+        self.settings = settings
+        self.work = settings.output / "problems"
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.problems: dict[tuple[int, int], pathlib.Path] = {}
+
+    def problem(self, n: int, B: int) -> pathlib.Path:
+        if (n, B) not in self.problems:
+            path = self.work / f"layer-n{n}-B{B}"
+            make_problem(n, B, self.settings.seed).save(path)
+            self.problems[n, B] = path
+        return self.problems[n, B]
+
+    def layer(self, name: str, n: int, B: int) -> dict:
+        """One row: one peer on one problem."""
+        path, settings = self.problem(n, B), self.settings
+        budget = str(settings.seconds)
+        if name == CPP:
+            command = [settings.layer_peer, f"{path}.bin", str(settings.threads), budget]
+            scope, tolerance = "layer", (1e-8, 1e-6)
+        else:
+            command = [settings.layers, "-m", "sharpen_peers.worker", name, str(path)]
+            command += [str(settings.threads), budget]
+            scope, tolerance = PEERS[name].scope, PEERS[name].tolerance
+        row = {"peer": name, "scope": scope, "n": n, "B": B, "tolerance": tolerance}
+        row |= ask(command, settings.limit, settings.threads)
+        for what, bound in zip(("weights", "gradient"), tolerance):
+            error = row.get(f"{what}_error")
+            if error is not None and not error <= bound:
+                row["status"] = "disagrees"
+                row["reason"] = f"{what} off by {error:.1e}, more than {bound:g}"
+        return row
+
+    def layers(self) -> list[dict]:
+        rows = []
+        for n in self.settings.sizes:
+            for B in self.settings.batches:
+                for name in [CPP, *PEERS]:
+                    rows.append(self.layer(name, n, B))
+                    row = rows[-1]
+                    both = row.get("forward", np.nan) + row.get("backward", np.nan)
+                    progress(f"layer, n = {n}, B = {B}: {name}: {row['status']}, {both:.3g} s")
+        return rows
+
+    def ratios(self) -> dict:
+        path, settings = self.problem(*HEADLINE), self.settings
+        progress(f"ratios, n = {HEADLINE[0]}, B = {HEADLINE[1]}, all layers taking turns")
+        command = [settings.layers, "-m", "sharpen_peers.alternate", str(path)]
+        command += [str(settings.threads), str(settings.rounds), *PEERS]
+        return ask(command, 4 * settings.limit, settings.threads)
+
+    def overhead(self) -> dict:
+        """What the way through Python adds to the smallest call, in seconds."""
+        progress("overhead of the Python call")
+        inner, outer = self.layer(CPP, *SMALL), self.layer("sharpen from PyTorch", *SMALL)
+        if inner["status"] != "ok" or outer["status"] != "ok":
+            bad = inner if inner["status"] != "ok" else outer
+            return {"status": bad["status"], "reason": bad.get("reason", "")}
+        added = {what: outer[what] - inner[what] for what in ("forward", "backward")}
+        return {"status": "ok", "calls": outer["calls"], **added}
+
+    def sparse(self) -> list[dict]:
+        rows, settings = [], self.settings
+        found = sparse.problems(settings.sizes, settings.seed, settings.data)
+        for number, (problem, (mu, Sigma, k)) in enumerate(found.items()):
+            path = self.work / f"sparse-{number}.npz"
+            np.savez(path, mu=mu, Sigma=Sigma, k=k)
+            for solver in sparse.SOLVERS:
+                command = [settings.portfolios, "-m", "sharpen_peers.sparse", solver, str(path)]
+                command += [str(settings.mip_limit), str(settings.threads)]
+                row = {"problem": problem, "n": len(mu), "k": k, "solver": solver}
+                # A solver looks at its clock when it pleases; the process ends in any case.
+                row |= ask(command, 2 * settings.mip_limit + 30, settings.threads)
+                rows.append(row)
+                progress(f"sparse, {problem}: {solver}: {row['status']}, {row.get('sharpe')}")
+        return rows
+
+    def negative(self) -> list[dict]:
+        rows, settings = [], self.settings
+        cases = [("sharpen", 0.0)]
+        cases += [(p, b) for p in negative.PACKAGES if p != "sharpen" for b in (0.0, 1.0, 5.0)]
+        for package, bound in cases:
+            command = [settings.portfolios, "-m", "sharpen_peers.negative", package, str(bound)]
+            row = {"package": package, "bound": bound}
+            rows.append(row | ask([*command, str(settings.seed)], 120, settings.threads))
+            progress(f"negative market: {package}, bound {bound:g}: {rows[-1]['status']}")
+        return rows
+
+
+def machine(settings: argparse.Namespace) -> dict:
+    model = platform.processor() or platform.machine()
+    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":", 1)[1].strip()
+            break
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "threads": settings.threads,
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="sharpen_peers")
+    parser.add_argument("--layers", required=True, help="Python with the peers of the layer")
+    parser.add_argument("--portfolios", required=True, help="Python with the portfolio packages")
+    parser.add_argument("--layer-peer", required=True, help="the program layer_peer")
+    parser.add_argument("--output", required=True, type=pathlib.Path)
+    parser.add_argument("--installed", type=pathlib.Path, help="what could not be installed")
+    parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("../shared/data"))
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--seed", type=int, default=20260801)
+    parser.add_argument("--quick", action="store_true", help="small sizes, short limits")
+    settings = parser.parse_args()
+    quick = settings.quick
+    settings.sizes = [20, 50] if quick else [20, 50, 100, 200]
+    settings.batches = [64] if quick else [1, 64]
+    settings.seconds = 0.5 if quick else 3.0  # of warm calls, per row
+    settings.limit = 60.0 if quick else 240.0  # per row
+    settings.rounds = 10 if quick else 40
+    settings.mip_limit = 3.0 if quick else 40.0
+    return settings
+
+
+def main() -> int:
+    settings = arguments()
+    begun = time.time()
+    run = Run(settings)
+    results = {
+        "schema_version": 1,
+        "quick": settings.quick,
+        "seed": settings.seed,
+        "machine": machine(settings),
+        "versions": {
+            "layers": ask([settings.layers, "-m", "sharpen_peers.versions"], 120, 1),
+            "portfolios": ask([settings.portfolios, "-m", "sharpen_peers.versions"], 120, 1),
+        },
+        "not_installed": settings.installed.read_text().splitlines() if settings.installed else [],
+        "headline": {"n": HEADLINE[0], "B": HEADLINE[1]},
+        "ratios": run.ratios(),
+        "overhead": run.overhead(),
+        "layers": run.layers(),
+        "sparse": run.sparse(),
+        "mip_limit": settings.mip_limit,
+        "negative": run.negative(),
+    }
+    results["seconds"] = time.time() - begun
+    (settings.output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    right = write_results(results, settings.output)
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""The ratios with a bound: every layer in one process, taking turns, so that what else the machine
+does falls on all alike.
+
+    python -m sharpen_peers.alternate PROBLEM THREADS ROUNDS PEER...
+
+Prints {peer: seconds of forward + backward, the median over rounds}. A turn of a quick peer is
+twelve calls, of which the last ten are timed: each finds its own caches warm. A peer that cannot be
+loaded, fails or is wrong is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import statistics
+import sys
+import time
+import warnings
+
+from .layers import PEERS, TorchPeer
+from .problem import Problem, worst_error
+
+SLOW = 0.02  # seconds; a turn of such a peer is one call, in the first three rounds only
+
+
+def ready(name: str, problem: Problem, threads: int) -> TorchPeer | None:
+    peer = PEERS[name]()
+    try:
+        peer.load()
+        peer.construct(problem, threads)
+        peer.forward()
+        peer.backward()
+    except Exception as error:  # the table of layers says why
+        print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+        return None
+    gradient = problem.dL_dmu if peer.scope == "layer" else problem.dL_dm
+    errors = worst_error(peer.weights(), problem.w), worst_error(peer.gradients(), gradient)
+    return peer if errors[0] <= peer.tolerance[0] and errors[1] <= peer.tolerance[1] else None
+
+
+def turn(peer: TorchPeer, calls: int) -> list[float]:
+    times = []
+    for _ in range(calls):
+        start = time.perf_counter()
+        peer.forward()
+        peer.backward()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def main(path: str, threads: int, rounds: int, names: list[str]) -> None:
+    warnings.simplefilter("ignore")
+    problem = Problem.load(pathlib.Path(path))
+    peers = {name: ready(name, problem, threads) for name in names}
+    peers = {name: peer for name, peer in peers.items() if peer is not None}
+    slow = {name for name, peer in peers.items() if turn(peer, 1)[0] > SLOW}
+    times: dict[str, list[float]] = {name: [] for name in peers}
+    for i in range(rounds):
+        for name, peer in peers.items():
+            if name not in slow:
+                times[name] += turn(peer, 12)[2:]
+            elif i < 3:
+                times[name] += turn(peer, 1)
+    print(json.dumps({name: statistics.median(t) for name, t in times.items()}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])

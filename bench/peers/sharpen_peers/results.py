@@ -1,0 +1,150 @@
+"""Writes results.md and chart.svg from the results, and prints the lines that have a bound:
+
+    bench: NAME VALUE BOUND ok|short
+
+in the form of tools/bench. `python -m sharpen_peers.results RESULTS.json PERFORMANCE.md CHART.svg`
+puts tables and chart into the documentation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+
+from . import tables
+from .chart import chart
+from .tables import OURS
+
+BEGIN, END = "<!-- peers: begin -->", "<!-- peers: end -->"
+GROUPS = {  # whose fastest member a ratio is held against, and the bound
+    "cvxpylayers": (("CVXPYlayers, Clarabel", "CVXPYlayers, SCS"), 300),
+    "qpth": (("qpth",), 10),
+    "proxsuite": (("ProxSuite QPLayer",), 10),
+    "closed_form": (("closed form, cholesky_solve", "closed form, stored inverse"), 2),
+}
+NOTES = """\
+¹ The second solve alone, w from p ⊙ μ with the mask given, as a QP: less work than the layer.
+² The most memory held, less what was held once packages and problem were loaded.
+"""
+
+
+def bench_lines(results: dict) -> list[str]:
+    """Numbers with a bound; what cannot be given is said in words."""
+    lines, times = [], results["ratios"]
+    for name, (members, bound) in GROUPS.items():
+        known = [times[m] for m in members if m in times]
+        if OURS not in times or not known:
+            missing = OURS if OURS not in times else members[0]
+            lines.append(f"no ratio with {name}: {missing} gave no right answer")
+            continue
+        value = min(known) / times[OURS]
+        verdict = "ok" if value >= bound else "short"
+        lines.append(f"bench: peers_{name}_over_torch {value:.3g} >={bound} {verdict}")
+    overhead = results["overhead"]
+    for what in ("forward", "backward"):
+        if overhead.get("status") != "ok":
+            lines.append(f"no overhead of the {what} call: {overhead.get('reason')}")
+            continue
+        value = 1e6 * overhead[what]
+        verdict = "ok" if value <= 30 else "short"
+        lines.append(f"bench: peers_python_{what}_overhead_us {value:.3g} <=30 {verdict}")
+    return lines
+
+
+def introduction(results: dict) -> str:
+    machine = results["machine"]
+    text = (
+        f"Measured on: {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"Python {machine['python']}; {machine['threads']} threads for every peer; seed "
+        f"{results['seed']}; load {machine['load_before']:.1f} before the run. "
+        f"{tables.versions(results)}.\n"
+    )
+    if results["quick"]:
+        text += "\nA quick run: small sizes and short limits.\n"
+    if results["not_installed"]:
+        text += "\nNot installed: " + "; ".join(results["not_installed"]) + ".\n"
+    return text
+
+
+def cells(results: dict) -> dict[tuple[int, int], list[dict]]:
+    found: dict[tuple[int, int], list[dict]] = {}
+    for row in results["layers"]:
+        found.setdefault((row["B"], row["n"]), []).append(row)
+    return dict(sorted(found.items()))
+
+
+def body(results: dict, level: str, whole: bool) -> str:
+    """The sections; `whole` with a table for every n and B, else for the largest B at n = 100."""
+    head = results["headline"]
+    chosen = cells(results)
+    if not whole:
+        wanted = (head["B"], head["n"])
+        chosen = {k: v for k, v in chosen.items() if k == wanted} or dict([chosen.popitem()])
+    parts = [introduction(results), "```text", *bench_lines(results), "```", ""]
+    parts += [
+        f"The ratios are of forward + backward, warm, at n = {head['n']}, B = {head['B']}, all "
+        "layers taking turns in one process; of two ways to write a peer the faster counts. The "
+        "overhead is the median call at n = 20, B = 1, less the same call from C++.",
+        "",
+        f"{level} Forward and backward of the layer",
+        "",
+        "Warm, the whole batch:",
+        "",
+        tables.layer_overview(results["layers"]),
+    ]
+    for (B, n), rows in chosen.items():
+        parts += [f"n = {n}, B = {B}:", "", tables.layer_cell(rows)]
+    parts += [
+        NOTES,
+        f"{level} At most k names",
+        "",
+        tables.sparse_table(results["sparse"], results["mip_limit"]),
+        f"{level} A market in which every expected return is negative",
+        "",
+        f"No portfolio with a net position of zero or more has a larger Sharpe ratio than "
+        f"{max(row.get('best', 0.0) for row in results['negative']):.4f}.",
+        "",
+        tables.negative_table(results["negative"]),
+    ]
+    return "\n".join(parts)
+
+
+def replace_file(path: pathlib.Path, text: str) -> None:
+    """Whole or not at all."""
+    temporary = path.with_name(path.name + ".new")
+    temporary.write_text(text)
+    os.replace(temporary, path)
+
+
+def write_results(results: dict, folder: pathlib.Path) -> bool:
+    """Whether our own answers are right."""
+    replace_file(folder / "results.md", "# Peers\n\n" + body(results, "##", whole=True))
+    replace_file(folder / "chart.svg", chart(results["layers"], results["machine"]["threads"]))
+    print("\n".join(bench_lines(results)))
+    wrong = [r for r in results["layers"] if r["peer"].startswith("sharpen") and r["status"] != "ok"]
+    wrong += [r for r in results["sparse"] if r["solver"].startswith("sharpen") and r["status"] != "ok"]
+    for row in wrong:
+        print(f"peers: ours is not right: {row}", file=sys.stderr)
+    return not wrong
+
+
+def write_docs(results: dict, page: pathlib.Path, picture: pathlib.Path) -> None:
+    text = page.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        raise SystemExit(f"{page}: needs one {BEGIN} and one {END}")
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    section = body(results, "###", whole=False)
+    drawn = f"![Time of forward and backward against n, for every layer]({picture.name})\n"
+    replace_file(page, f"{before}{BEGIN}\n{drawn}\n{section}{END}{after}")
+    replace_file(picture, chart(results["layers"], results["machine"]["threads"]))
+
+
+if __name__ == "__main__":
+    write_docs(
+        json.loads(pathlib.Path(sys.argv[1]).read_text()),
+        pathlib.Path(sys.argv[2]),
+        pathlib.Path(sys.argv[3]),
+    )

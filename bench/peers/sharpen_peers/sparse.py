@@ -1,0 +1,190 @@
+"""At most k names: our optimizers against the cardinality constraints of portfolio packages.
+
+    max mu^T w / sqrt(w^T Sigma w)   s.t.  1^T w = 1, -2 <= w_i <= 2, at most k non-zero
+
+is what the packages solve, as a mixed-integer cone program. Ours has no bound on a weight; its
+answer counts as comparable if it respects the bound, too. Sharpe ratios are computed here, from the
+weights; a name counts as held from a millionth of the largest weight on. Every solve runs in a process of its own:
+
+    python -m sharpen_peers.sparse SOLVER PROBLEM.npz SECONDS THREADS
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import statistics
+import sys
+import time
+import warnings
+
+import numpy as np
+
+BOUND = 2.0
+
+
+def simulated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Sample moments of 1,000 days, in per cent: a market, four more factors, noise, drift."""
+    rng = np.random.default_rng([seed, n])
+    loadings = rng.standard_normal((5, n))
+    loadings[0] = 1.0 + 0.3 * loadings[0]
+    drift = 0.1 * loadings[0] + 0.05 * rng.standard_normal(n)
+    factors = 0.5 * rng.standard_normal((1000, 5)) @ loadings
+    returns = factors + 1.2 * rng.standard_normal((1000, n)) + drift
+    return returns.mean(axis=0), np.cov(returns, rowvar=False)
+
+
+def or_library(path: pathlib.Path) -> tuple[np.ndarray, np.ndarray]:
+    """n; then mean and standard deviation of each asset; then i, j, correlation. In per cent."""
+    numbers = np.array(path.read_text().split(), dtype=float)
+    n = int(numbers[0])
+    mean, sd = numbers[1 : 1 + 2 * n].reshape(n, 2).T
+    correlation = np.eye(n)
+    for i, j, value in numbers[1 + 2 * n :].reshape(-1, 3):
+        correlation[int(i) - 1, int(j) - 1] = correlation[int(j) - 1, int(i) - 1] = value
+    return 100.0 * mean, 1e4 * correlation * np.outer(sd, sd)
+
+
+def problems(sizes: list[int], seed: int, data: pathlib.Path) -> dict[str, tuple]:
+    """(mu, Sigma, k) by name. The OR-Library files join in where they are."""
+    found = {f"simulated, n = {n}": (*simulated(n, seed), max(2, n // 10)) for n in sizes}
+    for name, k in (("port1", 3), ("port2", 8), ("port3", 9)):
+        path = data / f"{name}.txt"
+        if path.exists():
+            mu, Sigma = or_library(path)
+            if len(mu) <= max(sizes):
+                found[f"{name}, n = {len(mu)}"] = (mu, Sigma, k)
+    return found
+
+
+def sharpe(w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray) -> float:
+    risk = float(w @ Sigma @ w)
+    return float(mu @ w) / risk**0.5 if risk > 0 else 0.0
+
+
+def best_on(K: np.ndarray, mu: np.ndarray, Sigma: np.ndarray) -> float:
+    """The largest Sharpe ratio with the names K alone and 1^T w >= 0."""
+    m, ones = mu[K], np.ones(len(K))
+    a, b = np.linalg.solve(Sigma[np.ix_(K, K)], np.stack([m, ones], axis=1)).T
+    B = float(a.sum())
+    return float(np.sqrt(max(0.0, m @ a - (B**2 / b.sum() if B < 0 else 0.0))))
+
+
+def ours(optimizer: str):
+    def solve(mu, Sigma, k, limit, threads):
+        import sharpen
+
+        def call():
+            return sharpen.solve((mu, Sigma), k=k, optimizer=optimizer, threads=threads)
+
+        portfolio = call()
+        times = []
+        for _ in range(21):
+            start = time.perf_counter()
+            portfolio = call()
+            times.append(time.perf_counter() - start)
+        return np.asarray(portfolio.weights, dtype=float), statistics.median(times)
+
+    return solve
+
+
+def skfolio(mu, Sigma, k, limit, threads):
+    from skfolio import RiskMeasure
+    from skfolio.optimization import MeanRisk, ObjectiveFunction
+    from skfolio.prior import BasePrior, ReturnDistribution
+
+    class Given(BasePrior):
+        """The moments themselves; skfolio would estimate its own."""
+
+        def __init__(self, mu=None, covariance=None):
+            self.mu = mu
+            self.covariance = covariance
+
+        def fit(self, X, y=None, **_):
+            self.n_features_in_ = X.shape[1]
+            self.return_distribution_ = ReturnDistribution(
+                mu=self.mu, covariance=self.covariance, returns=np.asarray(X)
+            )
+            return self
+
+    model = MeanRisk(
+        objective_function=ObjectiveFunction.MAXIMIZE_RATIO,
+        risk_measure=RiskMeasure.STANDARD_DEVIATION,
+        prior_estimator=Given(mu, Sigma),
+        cardinality=k,
+        min_weights=-BOUND,
+        max_weights=BOUND,
+        budget=1.0,
+        solver="SCIP",
+        solver_params={"scip_params": {"limits/time": limit}},
+    )
+    start = time.perf_counter()
+    model.fit(np.vstack([mu, mu]))
+    return np.asarray(model.weights_, dtype=float), time.perf_counter() - start
+
+
+def riskfolio(mu, Sigma, k, limit, threads):
+    import pandas as pd
+    import riskfolio as rp
+
+    names = [f"A{i}" for i in range(len(mu))]
+    portfolio = rp.Portfolio(
+        returns=pd.DataFrame(np.vstack([mu, mu]), columns=names),
+        card=k,
+        sht=True,
+        uppersht=BOUND,
+        upperlng=BOUND,
+        budget=1.0,
+        budgetsht=BOUND * k,
+    )
+    portfolio.mu = pd.DataFrame(mu[None, :], columns=names)
+    portfolio.cov = pd.DataFrame(Sigma, index=names, columns=names)
+    portfolio.solvers = ["SCIP"]
+    portfolio.sol_params = {"SCIP": {"scip_params": {"limits/time": limit}}}
+    start = time.perf_counter()
+    w = portfolio.optimization(model="Classic", rm="MV", obj="Sharpe", rf=0, hist=True)
+    seconds = time.perf_counter() - start
+    if w is None:
+        raise RuntimeError(f"no portfolio after {seconds:.0f} s (the package returns None)")
+    return w.to_numpy()[:, 0], seconds
+
+
+SOLVERS = {
+    "sharpen oscar": ours("oscar"),
+    "sharpen greedy": ours("greedy"),
+    "sharpen swap": ours("swap"),
+    "skfolio, SCIP": skfolio,
+    "Riskfolio-Lib, SCIP": riskfolio,
+}
+
+
+def main(name: str, path: str, limit: float, threads: int) -> None:
+    warnings.simplefilter("ignore")
+    # Solvers and packages chat on standard output; the answer goes to the one we were given.
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    with np.load(path) as file:
+        mu, Sigma, k = file["mu"], file["Sigma"], int(file["k"])
+    w, seconds = SOLVERS[name](mu, Sigma, k, limit, threads)
+    net, largest = float(w.sum()), float(np.abs(w).max())
+    held = int((np.abs(w) > 1e-6 * largest).sum())
+    result = {
+        "sharpe": sharpe(w, mu, Sigma),
+        "seconds": seconds,
+        "held": held,
+        "largest_of_net": largest / abs(net) if abs(net) > 1e-9 * largest else None,
+        "status": "ok" if held <= k else "too many names",
+        "stopped": seconds >= 0.95 * limit,
+    }
+    if held > k:
+        result["largest_only"] = best_on(np.argsort(-np.abs(w))[:k], mu, Sigma)
+        result["reason"] = (
+            f"{held} where {k} are allowed; its {k} largest, solved exactly, reach "
+            f"{result['largest_only']:.4f}"
+        )
+    print(json.dumps(result), file=answer, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,78 @@
+"""Measures one peer on one problem, in a process of its own.
+
+    python -m sharpen_peers.worker PEER PROBLEM THREADS SECONDS
+
+Prints a JSON object after every stage, the last one complete, so that a run cut short still says
+what it has seen. Times are wall clock, in seconds; warm ones are medians.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import statistics
+import sys
+import time
+import warnings
+
+from .layers import PEERS
+from .problem import Problem, worst_error
+
+
+def resident_mb(what: str) -> float:
+    """VmRSS, resident now, or VmHWM, the most so far."""
+    for line in pathlib.Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(what + ":"):
+            return int(line.split()[1]) / 1024.0
+    return 0.0
+
+
+def say(result: dict) -> None:
+    print(json.dumps({**result, "peak_mb": resident_mb("VmHWM")}), flush=True)
+
+
+def main(name: str, path: str, threads: int, budget: float) -> None:
+    warnings.simplefilter("ignore")
+    result: dict = {}
+    peer = PEERS[name]()
+    clock = time.perf_counter
+    start = clock()
+    peer.load()
+    result["import"] = clock() - start
+    problem = Problem.load(pathlib.Path(path))
+    result["loaded_mb"] = resident_mb("VmRSS")
+
+    start = clock()
+    peer.construct(problem, threads)
+    result["construction"] = clock() - start
+    say(result)
+    start = clock()
+    peer.forward()
+    peer.backward()
+    result["first"] = clock() - start
+
+    gradient = problem.dL_dmu if peer.scope == "layer" else problem.dL_dm
+    result["weights_error"] = worst_error(peer.weights(), problem.w)
+    result["gradient_error"] = worst_error(peer.gradients(), gradient)
+    say(result)
+
+    forwards: list[float] = []
+    backwards: list[float] = []
+    begun = clock()
+    while not forwards or (clock() - begun < budget and len(forwards) < 20000):
+        start = clock()
+        peer.forward()
+        between = clock()
+        peer.backward()
+        backwards.append(clock() - between)
+        forwards.append(between - start)
+    result.update(
+        forward=statistics.median(forwards),
+        backward=statistics.median(backwards),
+        calls=len(forwards),
+    )
+    say(result)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
