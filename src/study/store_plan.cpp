@@ -47,15 +47,14 @@ void check_market(const Market& now, const Market& then, const std::string& file
                              market, printable(now.source, 200), printable(now.checksum),
                              printable(then.checksum)));
   const auto differs = [&](std::string_view what) {
-    refuse(file, fmt::format("{} is not read as it was when this study began: its {} differ{}",
-                             market, what, what.back() == 's' ? "" : "s"));
+    refuse(file, fmt::format("{} is not read as it was when this study began: {}", market, what));
   };
-  if (now.tickers != then.tickers) differs("tickers");
-  if (now.dates != then.dates) differs("test dates");
+  if (now.tickers != then.tickers) differs("its tickers differ");
+  if (now.dates != then.dates) differs("its test dates differ");
   if (now.first_date != then.first_date || now.training_rows != then.training_rows)
-    differs("training part");
-  if (now.periods_per_year != then.periods_per_year) differs("periods per year");
-  if (now.risk_free != then.risk_free) differs("risk-free rate");
+    differs("its training part differs");
+  if (now.periods_per_year != then.periods_per_year) differs("its periods per year differ");
+  if (now.risk_free != then.risk_free) differs("its risk-free rate differs");
 }
 
 // The first line that is in one text and not in the other: what a user has changed.

@@ -91,14 +91,15 @@ void require_unique_names(const std::vector<T>& items, std::string_view what) {
 void read_study(Connection& connection, Results& results) {
   Statement rows(connection, "SELECT key, value FROM study");
   std::string last;
-  while (rows.step()) {
+  int keys = 0;
+  for (; rows.step(); ++keys) {
     const std::string key = rows.text(0, kLongestName);
     require(key > last, "its rows are not in order");
     require(key == "name" || key == "settings", "the table study has a key of something else");
     (key == "name" ? results.name : results.settings) = rows.text(1, kLongestText);
     last = key;
   }
-  require(last == "settings", "the study's name or settings are missing");
+  require(keys == 2, "the study's name or settings are missing");
   Statement versions(connection, "SELECT position, what, version FROM versions ORDER BY position");
   for (std::int64_t at = 0; versions.step();) {
     at = next_id(versions, at);
@@ -393,7 +394,12 @@ void recover(const std::filesystem::path& file, const std::string& name) {
   }
 }
 
-Results read_file(const std::filesystem::path& file, Detail detail, std::uintmax_t bytes) {
+Results read_file(const std::filesystem::path& file, Detail detail, const std::string& name) {
+  std::error_code failed;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
+  if (!failed && bytes == 0)
+    throw InputError(
+        fmt::format("{}: is empty: its study has not begun; run `sharpen study` again", name));
   Connection connection(file, Connection::Mode::read);
   connection.distrust(bytes);
   return read_contents(connection, detail);
@@ -414,17 +420,13 @@ Results read_store(const std::filesystem::path& file, Detail detail) {
     throw InputError(fmt::format("{}: is a folder; name the study.db in it", name));
   if (!std::filesystem::is_regular_file(status))
     throw InputError(fmt::format("{}: is not a file; name a study.db", name));
-  const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
-  if (!failed && bytes == 0)
-    throw InputError(
-        fmt::format("{}: is empty: its study has not begun; run `sharpen study` again", name));
   try {
     try {
-      return read_file(file, detail, bytes);
+      return read_file(file, detail, name);
     } catch (const SqliteError& error) {
       if (error.code != SQLITE_READONLY_ROLLBACK) throw;
       recover(file, name);
-      return read_file(file, detail, bytes);
+      return read_file(file, detail, name);
     }
   } catch (const Misfit& misfit) {
     throw InputError(fmt::format(

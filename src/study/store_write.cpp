@@ -209,10 +209,12 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
     // EXTRA: a cell that was written stays written, even if the power fails.
     connection.run(
         "PRAGMA synchronous = EXTRA; PRAGMA cache_size = -65536; PRAGMA cache_spill = 0");
-    if (fresh) connection.run("PRAGMA auto_vacuum = FULL");
-    Transaction transaction(connection, true);
+    Transaction transaction(connection, !fresh);
     Stored stored;
     if (fresh) {
+      // The first thing that is written, and in the same transaction: a file is there with all its
+      // tables or without a byte.
+      connection.run("PRAGMA auto_vacuum = FULL");
       create_schema(connection);
     } else {
       check_schema(connection);
@@ -229,6 +231,8 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
                     "--out, or remove the file to begin anew",
                     name, misfit.what()));
   } catch (const SqliteError& error) {
+    std::error_code ignored;
+    if (is_new(file)) std::filesystem::remove(file, ignored);  // it never became a study
     fail_to_write(name, error);
   }
 }

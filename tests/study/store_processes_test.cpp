@@ -1,0 +1,257 @@
+// Two writers, writers that are killed, disks that are full and folders that are read-only.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <thread>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/study/store.hpp"
+#include "study/child.hpp"
+#include "study/small_study.hpp"
+
+namespace sharpen::study {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(StoreProcesses, ASecondWriterIsToldOfTheFirst) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = small_plan();
+  Child first([&](auto say) {
+    Store store(file, plan);
+    store.write_failed(0, "first", 1.0);
+    say("x");
+    ::pause();
+  });
+  ASSERT_EQ(first.hear(), 'x');
+  EXPECT_THAT([&] { Store(file, plan); },
+              ThrowsMessage<InputError>(AllOf(HasSubstr("another process ("),
+                                              HasSubstr(") is writing this study; wait for it, or "
+                                                        "give another --out"))));
+  EXPECT_EQ(read_store(file).cells[0].reason, "first");  // readers are welcome
+  first.kill();
+  first.end();
+  Store second(file, plan);
+  EXPECT_EQ(second.states()[0], CellState::failed);
+  EXPECT_THROW(Store(file, plan), InputError);  // of the same process, too
+}
+
+// Writes whatever is missing, and says so after each cell.
+template <class Say>
+void write_missing(const std::filesystem::path& file, const Results& plan, const Say& say) {
+  Store store(file, plan);
+  for (std::size_t at = 0; at < plan.cells.size(); ++at) {
+    if (store.states()[at] == CellState::done) continue;
+    store.write_done(static_cast<Index>(at), found_cell(plan, static_cast<Index>(at), at));
+    say(std::string(1, static_cast<char>('A' + at)));
+  }
+}
+
+TEST(StoreProcesses, KilledAnywhereItHoldsWholeCells) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = small_plan(4, 20, 60);
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  write_missing(folder / "whole.db", plan, [](const std::string&) {});
+  const double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  Random random(5);
+  int rounds = 0;
+  std::vector<bool> promised(plan.cells.size());
+  for (bool complete = false; !complete; ++rounds) {
+    ASSERT_LT(rounds, 100);
+    Child child([&](auto say) { write_missing(file, plan, say); });
+    std::thread killer([&child, wait = random.uniform() * whole * (0.2 + 0.05 * rounds)] {
+      std::this_thread::sleep_for(std::chrono::duration<double>(wait));
+      child.kill();
+    });
+    const std::string heard = child.hear_all();
+    killer.join();
+    ASSERT_NE(child.end(), 1) << heard;
+    for (const char byte : heard) promised.at(static_cast<std::size_t>(byte - 'A')) = true;
+    if (!std::filesystem::exists(file) || std::filesystem::file_size(file) == 0) continue;
+    Results found;
+    try {
+      found = read_store(file);
+    } catch (const InputError& error) {
+      // Killed while it made the file: nothing was promised, and the next writer begins.
+      ASSERT_EQ(heard, "") << error.what();
+      ASSERT_EQ(std::count(promised.begin(), promised.end(), true), 0) << error.what();
+      continue;
+    }
+    complete = true;
+    for (std::size_t at = 0; at < plan.cells.size(); ++at) {
+      const Cell& cell = found.cells[at];
+      const bool done = cell.state == CellState::done;
+      ASSERT_TRUE(done || !promised[at]);
+      complete = complete && done;
+      if (!done) continue;
+      ASSERT_EQ(fingerprint(cell), fingerprint(found_cell(plan, static_cast<Index>(at), at)));
+    }
+  }
+  EXPECT_GT(rounds, 1);
+}
+
+// Leaves a writer dead in the middle of a transaction that has reached the file.
+void kill_in_a_write(const std::filesystem::path& file) {
+  Child child([&](auto say) {
+    sqlite3* database = nullptr;
+    sqlite3_open(file.c_str(), &database);
+    const int code = sqlite3_exec(database,
+                                  "PRAGMA cache_size = 1; BEGIN IMMEDIATE;"
+                                  "UPDATE daily SET return = 1.0; UPDATE weights SET weight = 2.0;"
+                                  "UPDATE cells SET seconds = 9.0",
+                                  nullptr, nullptr, nullptr);
+    say(code == SQLITE_OK ? "x" : sqlite3_errmsg(database));
+    ::pause();
+  });
+  ASSERT_EQ(child.hear(), 'x');
+  child.kill();
+  child.end();
+  ASSERT_GT(std::filesystem::file_size(file.string() + "-journal"), 0U);
+}
+
+TEST(StoreProcesses, AReaderPutsAKilledWriteInOrder) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = write_small_study(file, small_plan(2, 50, 200));
+  const std::string before = bytes_of(file);
+  kill_in_a_write(file);
+  ASSERT_NE(bytes_of(file), before);
+  EXPECT_EQ(fingerprint(read_store(file).cells[1]), fingerprint(found_cell(plan, 1, 101)));
+  EXPECT_EQ(bytes_of(file), before);
+  EXPECT_FALSE(std::filesystem::exists(file.string() + "-journal"));
+}
+
+TEST(StoreProcesses, AWriterPutsAKilledWriteInOrder) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = write_small_study(file, small_plan(2, 50, 200));
+  kill_in_a_write(file);
+  { const Store store(file, plan); }
+  EXPECT_EQ(fingerprint(read_store(file).cells[1]), fingerprint(found_cell(plan, 1, 101)));
+}
+
+// As somebody whom the permissions of files bind; "skip" if there is nobody.
+template <class Work>
+std::string as_nobody(const Work& work) {
+  Child child([&](auto say) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) {
+      say("skip");
+      return;
+    }
+    work();
+    say("done");
+  });
+  return child.hear_all();
+}
+
+class ReadOnlyFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    file_ = folder_ / "study.db";
+    plan_ = write_small_study(file_, small_plan(2, 50, 200));
+  }
+  void close() {
+    using std::filesystem::perms;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+      std::filesystem::permissions(entry.path(), perms(0444));
+    std::filesystem::permissions(folder_.path(), perms(0555));
+  }
+  void TearDown() override {
+    std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  }
+
+  Folder folder_;
+  std::filesystem::path file_;
+  Results plan_;
+};
+
+TEST_F(ReadOnlyFolder, CanBeReadFrom) {
+  close();
+  const std::string said = as_nobody([&] { read_store(file_); });
+  if (said == "skip") GTEST_SKIP() << "cannot become a user whom permissions bind";
+  EXPECT_EQ(said, "done");
+}
+
+TEST_F(ReadOnlyFolder, CannotBeWrittenToAndSaysSo) {
+  close();
+  const std::string before = bytes_of(file_);
+  const std::string said = as_nobody([&] { const Store store(file_, plan_); });
+  if (said == "skip") GTEST_SKIP() << "cannot become a user whom permissions bind";
+  EXPECT_THAT(said, AllOf(HasSubstr(file_.string() + ": cannot be written: Permission denied"),
+                          HasSubstr("--out")));
+  EXPECT_EQ(bytes_of(file_), before);
+}
+
+TEST_F(ReadOnlyFolder, SaysWhatToDoWithAKilledWrite) {
+  kill_in_a_write(file_);
+  close();
+  const std::string said = as_nobody([&] { read_store(file_); });
+  if (said == "skip") GTEST_SKIP() << "cannot become a user whom permissions bind";
+  EXPECT_THAT(said, AllOf(HasSubstr("was left in the middle of a write"),
+                          HasSubstr("copy it and " + file_.string() + "-journal")));
+}
+
+TEST_F(ReadOnlyFolder, AFileThatMayNotBeReadSaysSo) {
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(file_, std::filesystem::perms(0));
+  const std::string said = as_nobody([&] { read_store(file_); });
+  if (said == "skip") GTEST_SKIP() << "cannot become a user whom permissions bind";
+  EXPECT_THAT(said, HasSubstr("cannot be read"));
+}
+
+TEST(StoreProcesses, AFullDiskLosesNoFinishedCell) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = small_plan(4, 20, 200);
+  Child child([&](auto say) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    Store store(file, plan);
+    const auto size = std::filesystem::file_size(file) + 300'000;
+    const rlimit limit = {.rlim_cur = size, .rlim_max = size};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    for (Index at = 0; at < static_cast<Index>(plan.cells.size()); ++at) {
+      store.write_done(at, found_cell(plan, at, static_cast<std::uint64_t>(at)));
+      say("+");
+    }
+  });
+  const std::string heard = child.hear_all();
+  EXPECT_EQ(child.end(), 1);
+  const auto done = static_cast<std::size_t>(std::count(heard.begin(), heard.end(), '+'));
+  EXPECT_GT(done, 0U);
+  EXPECT_LT(done, plan.cells.size());
+  EXPECT_THAT(heard, AllOf(HasSubstr(file.string() + ": cannot be written: "),
+                           HasSubstr("run the same command again")));
+  const Results found = read_store(file);
+  for (std::size_t at = 0; at < plan.cells.size(); ++at) {
+    ASSERT_EQ(found.cells[at].state, at < done ? CellState::done : CellState::missing);
+    if (at >= done) continue;
+    EXPECT_EQ(fingerprint(found.cells[at]),
+              fingerprint(found_cell(plan, static_cast<Index>(at), at)));
+  }
+  Store store(file, plan);  // and with room again it goes on
+  store.write_done(static_cast<Index>(done), found_cell(plan, static_cast<Index>(done), 1));
+}
+
+TEST(StoreProcesses, AFileThatCannotBeMadeLeavesNothing) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  Child child([&](auto) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {.rlim_cur = 8192, .rlim_max = 8192};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Store store(file, small_plan());
+  });
+  EXPECT_THAT(child.hear_all(), HasSubstr("cannot be written"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace sharpen::study

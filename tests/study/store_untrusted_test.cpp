@@ -1,0 +1,243 @@
+// A study's file from anyone: whatever its bytes are, an error that says so, or a study that fits
+// itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/study/store.hpp"
+#include "study/small_study.hpp"
+#include "study/store_schema.hpp"
+
+namespace sharpen::study {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+// The promises of Results that a report relies on.
+void expect_fits(const Results& found) {
+  for (const Cell& cell : found.cells) {
+    ASSERT_LT(static_cast<std::size_t>(cell.market), found.markets.size());
+    ASSERT_LT(static_cast<std::size_t>(cell.method), found.methods.size());
+    if (cell.state != CellState::done) continue;
+    ASSERT_NO_THROW(check_run(found.markets[static_cast<std::size_t>(cell.market)], cell, true));
+  }
+}
+
+// True if the bytes are read as a study, which then fits itself.
+bool reads(const std::string& bytes) {
+  try {
+    expect_fits(read_bytes(bytes, Detail::all));
+    return true;
+  } catch (const Misfit& misfit) {
+    EXPECT_STRNE(misfit.what(), "");
+  } catch (const SqliteError& error) {
+    EXPECT_STRNE(error.what(), "");
+  }
+  return false;
+}
+
+std::string small_bytes() {
+  const Folder folder;
+  write_small_study(folder / "study.db", small_plan(1, 3, 4));
+  return bytes_of(folder / "study.db");
+}
+
+TEST(StoreUntrusted, FlippedBytesNeverBreakTheReader) {
+  const std::string good = small_bytes();
+  ASSERT_TRUE(reads(good));
+  Random random(1);
+  int refused = 0;
+  for (int round = 0; round < 1200; ++round) {
+    std::string bytes = good;
+    const int flips = 1 + round % 4;
+    for (int i = 0; i < flips; ++i) {
+      // Half of them where pages begin and say what is where on them.
+      const auto page =
+          static_cast<std::size_t>(random.uniform() * static_cast<double>(good.size() / 4096));
+      const auto within =
+          static_cast<std::size_t>(random.uniform() * (round % 2 == 0 ? 100.0 : 4096.0));
+      bytes[page * 4096 + within] = static_cast<char>(random.uniform() * 256.0);
+    }
+    if (!reads(bytes)) ++refused;
+  }
+  EXPECT_GT(refused, 100);
+}
+
+TEST(StoreUntrusted, SwappedPagesNeverBreakTheReader) {
+  const std::string good = small_bytes();
+  const std::size_t pages = good.size() / 4096;
+  for (std::size_t a = 0; a < pages; ++a)
+    for (std::size_t b = 0; b < pages; b += 3) {
+      std::string bytes = good;
+      bytes.replace(a * 4096, 4096, good, b * 4096, 4096);
+      reads(bytes);
+    }
+}
+
+TEST(StoreUntrusted, TruncationsAreRefused) {
+  const Folder folder;
+  const std::string good = small_bytes();
+  for (std::size_t size = 1; size < good.size(); size += size < 200 ? 13 : 997) {
+    write_bytes(folder / "study.db", good.substr(0, size));
+    EXPECT_THROW(read_store(folder / "study.db"), InputError) << size;
+  }
+}
+
+TEST(StoreUntrusted, ThingsThatAreNoStudyAreNamed) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const auto says = [&](const std::string& what) {
+    EXPECT_THAT([&] { read_store(file); },
+                ThrowsMessage<InputError>(AllOf(HasSubstr(file.string() + ": "), HasSubstr(what))));
+  };
+  says("does not exist");
+  write_bytes(file, "");
+  says("is empty");
+  write_bytes(file, "date,A,B\n2020-01-01,1,2\n");
+  says("it is no SQLite file");
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  says("is a folder; name the study.db in it");
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  says("is not a file");
+  std::filesystem::remove(file);
+  EXPECT_THROW(read_store(""), InputError);
+}
+
+// A small study, changed by SQL as an enemy might.
+class Doctored : public testing::Test {
+ protected:
+  void SetUp() override {
+    file_ = folder_ / "study.db";
+    write_small_study(file_);
+  }
+  void sql(const std::string& text) {
+    sqlite3* database = nullptr;
+    sqlite3_open(file_.c_str(), &database);
+    char* message = nullptr;
+    sqlite3_exec(database, text.c_str(), nullptr, nullptr, &message);
+    EXPECT_EQ(message, nullptr) << message;
+    sqlite3_free(message);
+    sqlite3_close(database);
+  }
+  void expect_refused(const std::string& what) {
+    EXPECT_THAT([&] { read_store(file_); }, ThrowsMessage<InputError>(HasSubstr(what)));
+    EXPECT_THROW(
+        {
+          try {
+            Store(file_, small_plan());
+            read_store(file_);  // a writer does not read runs
+          } catch (const StoreFailure& failure) {
+            throw InputError(failure.what());
+          }
+        },
+        InputError);
+  }
+
+  Folder folder_;
+  std::filesystem::path file_;
+};
+
+TEST_F(Doctored, AnotherApplicationsDatabase) {
+  std::filesystem::remove(file_);
+  sql("CREATE TABLE cells (a)");
+  expect_refused("it is a database of something else");
+}
+
+TEST_F(Doctored, ANewerVersion) {
+  sql("PRAGMA user_version = 2");
+  expect_refused("its tables are of version 2, and this program knows version 1");
+}
+
+TEST_F(Doctored, AViewNamedLikeATable) {
+  sql("DROP TABLE daily; CREATE VIEW daily AS SELECT * FROM metrics");
+  expect_refused("its view \"daily\" is not one of a study's");
+}
+
+TEST_F(Doctored, ATrigger) {
+  sql("CREATE TRIGGER t AFTER UPDATE ON cells BEGIN DELETE FROM cells; END");
+  expect_refused("its trigger \"t\" is not one of a study's");
+}
+
+TEST_F(Doctored, AnIndex) {
+  sql("CREATE INDEX i ON cells (k)");
+  expect_refused("its index \"i\"");
+}
+
+TEST_F(Doctored, AMissingTable) {
+  sql("DROP TABLE weights");
+  expect_refused("it has no table \"weights\"");
+}
+
+TEST_F(Doctored, AColumnMore) {
+  sql("ALTER TABLE cells ADD COLUMN more TEXT");
+  expect_refused("its table \"cells\"");
+}
+
+TEST_F(Doctored, SwappedColumns) {
+  sql("ALTER TABLE daily RENAME COLUMN cost TO x; ALTER TABLE daily RENAME COLUMN net TO cost;"
+      "ALTER TABLE daily RENAME COLUMN x TO net");
+  expect_refused("its table \"daily\"");
+}
+
+TEST_F(Doctored, ValuesOutOfRange) {
+  const std::vector<std::pair<std::string, std::string>> changes = {
+      {"UPDATE cells SET market = 99 WHERE cell = 1", "a cell's market does not exist"},
+      {"UPDATE cells SET method = 99 WHERE cell = 1", "a cell's method does not exist"},
+      {"UPDATE cells SET k = 99 WHERE cell = 1", "a value of \"k\" is 99, outside [0, 6]"},
+      {"UPDATE cells SET k = -1 WHERE cell = 1", "outside [0, 6]"},
+      {"UPDATE cells SET state = 'maybe' WHERE cell = 1", "state \"maybe\" is unknown"},
+      {"UPDATE cells SET seconds = 9e999 WHERE cell = 1", "\"seconds\" is missing or not finite"},
+      {"UPDATE cells SET seconds = -1 WHERE cell = 1", "less than no time"},
+      {"UPDATE methods SET role = '<b>' WHERE method = 1", "role \"<b>\" is unknown"},
+      {"UPDATE methods SET name = 'pfl-oscar'", "two methods are called \"pfl-oscar\""},
+      {"UPDATE markets SET name = 'ftse'", "two markets are called \"ftse\""},
+      {"UPDATE markets SET periods_per_year = 0", "no periods in a year"},
+      {"UPDATE markets SET name = CAST(x'ff' AS TEXT) WHERE market = 1", "is not UTF-8"},
+      {"UPDATE markets SET name = printf('%.5000c', 'x') WHERE market = 1", "has 5000 bytes"},
+      {"UPDATE assets SET asset = 77 WHERE asset = 2", "not in order"},
+      {"DELETE FROM periods WHERE period = 2", "not in order"},
+      {"UPDATE periods SET date = '2020-100'", "do not ascend"},
+      {"DELETE FROM study WHERE key = 'name'", "name or settings are missing"},
+      {"DELETE FROM study", "name or settings are missing"},
+      {"INSERT INTO study VALUES ('x', '')", "a key of something else"},
+      {"DELETE FROM daily WHERE cell = 1 AND period = 3", "its days are not in order"},
+      {"DELETE FROM daily WHERE cell = 1 AND period = 6", "days of a cell are missing"},
+      {"DELETE FROM runs WHERE cell = 1", "has no run"},
+      {"DELETE FROM metrics WHERE cell = 1", "has no metrics"},
+      {"UPDATE runs SET periods = 1000000000 WHERE cell = 1", "outside [0, 7]"},
+      {"UPDATE runs SET stats_from = 8 WHERE cell = 1", "outside [0, 7]"},
+      {"UPDATE runs SET positions = 1000000000 WHERE cell = 1", "weights of a cell are missing"},
+      {"UPDATE runs SET jittered = 100 WHERE cell = 1", "\"jittered\""},
+      {"UPDATE metrics SET drawdown_trough = 7 WHERE cell = 1", "\"drawdown_trough\""},
+      {"UPDATE daily SET return = 9e999 WHERE cell = 1", "\"return\" is missing or not finite"},
+      {"UPDATE daily SET date = '2020-999' WHERE cell = 1 AND period = 6",
+       "not those of its market"},
+      {"UPDATE daily SET status = 'x' WHERE cell = 1", "status \"x\" is unknown"},
+      {"UPDATE weights SET asset = 999 WHERE asset = 5", "\"asset\" is 999"},
+      {"UPDATE weights SET weight = -9e999 WHERE cell = 1", "\"weight\" is missing or not finite"},
+      {"INSERT INTO weights VALUES (1, 70, 0, 1.0)", "\"period\" is 70"},
+      {"UPDATE warnings SET number = number + 5", "not in order"},
+  };
+  const std::string good = bytes_of(file_);
+  for (const auto& [change, what] : changes) {
+    SCOPED_TRACE(change);
+    write_bytes(file_, good);
+    sql(change);
+    EXPECT_THAT([&] { read_store(file_); }, ThrowsMessage<InputError>(HasSubstr(what)));
+  }
+}
+
+TEST_F(Doctored, AHugeTextIsNotRead) {
+  sql("UPDATE cells SET reason = CAST(zeroblob(30000000) AS TEXT) WHERE cell = 1");
+  EXPECT_THAT([&] { read_store(file_); },
+              ThrowsMessage<InputError>(HasSubstr("\"reason\" has 30000000 bytes")));
+}
+
+}  // namespace
+}  // namespace sharpen::study
