@@ -9,5 +9,15 @@
 
 from ._core import Failure, InputError, __version__
 from ._solve import Portfolio, SharpenWarning, solve
+from ._threads import get_threads, set_threads
 
-__all__ = ["Failure", "InputError", "Portfolio", "SharpenWarning", "__version__", "solve"]
+__all__ = [
+    "Failure",
+    "InputError",
+    "Portfolio",
+    "SharpenWarning",
+    "__version__",
+    "get_threads",
+    "set_threads",
+    "solve",
+]

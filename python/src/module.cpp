@@ -2,7 +2,6 @@
 
 #include <exception>
 
-#include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::python {
@@ -36,4 +35,5 @@ NB_MODULE(_core, module) {
   module.attr("__version__") = SHARPEN_VERSION;
   sharpen::python::add_settings(module);
   sharpen::python::add_solve(module);
+  sharpen::python::add_layer(module);
 }

@@ -17,6 +17,7 @@ namespace nb = nanobind;
 
 void add_settings(nb::module_& module);
 void add_solve(nb::module_& module);
+void add_layer(nb::module_& module);
 
 // Float64, C order, on the CPU: the Python layer converts what is not, and says so in its own
 // words; this is the last line of defence.

@@ -81,6 +81,12 @@ std::string in_python_words(std::string message) {
 void add_settings(nb::module_& module) {
   module.def("setting_names", &names_of, nb::arg("command"),
              "Names of the settings that a command takes, with underscores.");
+  module.def(
+      "check_settings",
+      [](const std::string& command, const SettingTexts& given) {
+        values_of(command_of(command), given);
+      },
+      nb::arg("command"), nb::arg("settings"), "Raises InputError for a value out of range.");
   module.def("did_you_mean", &hint, nb::arg("word"), nb::arg("names"),
              "'; did you mean X?' for the nearest name, or ''.");
 }

@@ -1,0 +1,292 @@
+// The layer and its risk models for sharpen.torch. Tensors come as addresses: the Python layer has
+// checked device, type, shape and order already, and a conversion costs more than a small solve.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "module.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/layer/sparse_tangent.hpp"
+#include "sharpen/learn/configure.hpp"
+#include "sharpen/select/select.hpp"
+
+namespace sharpen::python {
+
+namespace {
+
+using Cube = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Indices = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+static_assert(sizeof(Index) == sizeof(std::int64_t));
+
+std::span<const Index> view(const Indices& indices) {
+  return {reinterpret_cast<const Index*>(indices.data()), indices.shape(0)};
+}
+
+// A risk model and the returns that its low-rank form refers to.
+struct RiskModel {
+  std::vector<double> returns;
+  std::unique_ptr<risk::Risk> risk;
+};
+
+risk::Form form_of(const std::string& name) {
+  if (name == "dense") return risk::Form::dense;
+  if (name == "low-rank") return risk::Form::low_rank;
+  if (name == "auto") return risk::Form::automatic;
+  throw InputError("form = " + name + " is not one of auto, dense, low-rank");
+}
+
+std::shared_ptr<RiskModel> risk_from_windows(const Matrix& returns, Index lookback,
+                                             const Indices& ends, double shrinkage,
+                                             const std::string& form, bool lower, bool root,
+                                             int threads) {
+  const nb::gil_scoped_release release;
+  const ConstMat given = python::view(returns);
+  auto model = std::make_shared<RiskModel>();
+  model->returns.assign(given.data, given.data + given.rows * given.cols);
+  const risk::RiskSettings settings{.shrinkage = shrinkage,
+                                    .form = form_of(form),
+                                    .parts = {.lower = lower, .root = root, .restriction = true}};
+  model->risk = risk::from_windows({model->returns.data(), given.rows, given.cols}, lookback,
+                                   view(ends), settings, Threads(threads));
+  return model;
+}
+
+std::shared_ptr<RiskModel> risk_from_covariances(const Cube& Sigmas, double shrinkage, bool lower,
+                                                 bool root, int threads) {
+  const nb::gil_scoped_release release;
+  const auto rows = static_cast<Index>(Sigmas.shape(1)), cols = static_cast<Index>(Sigmas.shape(2));
+  std::vector<ConstMat> matrices;
+  for (std::size_t i = 0; i < Sigmas.shape(0); ++i)
+    matrices.emplace_back(Sigmas.data() + static_cast<Index>(i) * rows * cols, rows, cols);
+  auto model = std::make_shared<RiskModel>();
+  const risk::RiskSettings settings{.shrinkage = shrinkage,
+                                    .form = risk::Form::dense,
+                                    .parts = {.lower = lower, .root = root, .restriction = true}};
+  model->risk = risk::from_covariances(matrices, settings, Threads(threads));
+  return model;
+}
+
+std::vector<std::string> statuses_of(const RiskModel& model) {
+  std::vector<std::string> out;
+  for (Index s = 0; s < model.risk->samples(); ++s) out.emplace_back(name(model.risk->status(s)));
+  return out;
+}
+
+// The layer's settings are those of a training.
+layer::LayerSettings layer_settings(const SettingTexts& given, Index n) {
+  return learn::training_settings(values_of(settings::train, given)).layer_for(n);
+}
+
+// A layer on one risk model, with the memory of the passes that are not under way.
+class Layer {
+ public:
+  Layer(std::shared_ptr<RiskModel> model, const SettingTexts& given, int threads)
+      : model_(std::move(model)),
+        layer_(layer_settings(given, model_->risk->n()), *model_->risk),
+        threads_(threads) {}
+
+  struct Memory {
+    Index batch;
+    layer::LayerCache cache;
+    std::vector<Outcome> outcomes;
+  };
+
+  std::unique_ptr<Memory> take(Index batch) {
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto& idle : idle_)
+        if (idle->batch >= batch) {
+          std::swap(idle, idle_.back());
+          auto memory = std::move(idle_.back());
+          idle_.pop_back();
+          return memory;
+        }
+    }
+    return std::make_unique<Memory>(Memory{batch,
+                                           layer::LayerCache(layer_, batch, threads_.count()),
+                                           std::vector<Outcome>(static_cast<std::size_t>(batch))});
+  }
+
+  // As many as a few models in one graph need; more is memory that nobody asked for.
+  void give_back(std::unique_ptr<Memory> memory) noexcept {
+    constexpr std::size_t kMost = 4;
+    const std::lock_guard lock(mutex_);
+    if (idle_.size() >= kMost) idle_.erase(idle_.begin());
+    idle_.push_back(std::move(memory));
+  }
+
+  const layer::SparseTangent& layer() const { return layer_; }
+  const Threads& threads() const { return threads_; }
+  Index n() const { return layer_.n(); }
+
+ private:
+  std::shared_ptr<RiskModel> model_;
+  layer::SparseTangent layer_;
+  Threads threads_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Memory>> idle_;
+};
+
+// One forward pass, alive until its gradient is no longer wanted.
+class Pass {
+ public:
+  Pass(std::shared_ptr<Layer> layer, Index batch)
+      : layer_(std::move(layer)), memory_(layer_->take(batch)), batch_(batch) {}
+  ~Pass() { layer_->give_back(std::move(memory_)); }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
+  void forward(std::span<const Index> samples, ConstMat mu, Mat w) {
+    layer_->layer().forward(samples, mu, memory_->cache, w, outcomes(), layer_->threads());
+  }
+
+  // dL_dmu from dL_dw, both (B, n) float64 in C order.
+  void vjp(std::uintptr_t dL_dw, std::uintptr_t dL_dmu) {
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex_);  // the memory has one scratch
+    const Index n = layer_->n();
+    layer_->layer().vjp(memory_->cache, {reinterpret_cast<const double*>(dL_dw), batch_, n},
+                        {reinterpret_cast<double*>(dL_dmu), batch_, n}, layer_->threads());
+  }
+
+  // NaN where the layer came to no direction.
+  nb::object mask() const {
+    std::vector<double> out;
+    out.reserve(static_cast<std::size_t>(batch_ * layer_->n()));
+    for (Index i = 0; i < batch_; ++i) {
+      if (computed(i)) {
+        const ConstVec p = memory_->cache.mask(i);
+        out.insert(out.end(), p.begin(), p.end());
+      } else {
+        out.insert(out.end(), static_cast<std::size_t>(layer_->n()), kNone);
+      }
+    }
+    return array_of(std::move(out),
+                    {static_cast<std::size_t>(batch_), static_cast<std::size_t>(layer_->n())});
+  }
+  nb::object net() const {
+    std::vector<double> out;
+    for (Index i = 0; i < batch_; ++i) out.push_back(computed(i) ? memory_->cache.net(i) : kNone);
+    return array_of(std::move(out));
+  }
+  std::vector<std::string> statuses() const {
+    std::vector<std::string> out;
+    for (Index i = 0; i < batch_; ++i) out.emplace_back(name(outcome(i).status));
+    return out;
+  }
+  std::vector<bool> neutral_first() const {
+    std::vector<bool> out;
+    for (Index i = 0; i < batch_; ++i) out.push_back(outcome(i).neutral_first);
+    return out;
+  }
+  nb::object jitter() const {
+    std::vector<double> out;
+    for (Index i = 0; i < batch_; ++i) out.push_back(outcome(i).jitter);
+    return array_of(std::move(out));
+  }
+
+ private:
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  std::span<Outcome> outcomes() const {
+    return std::span(memory_->outcomes).first(static_cast<std::size_t>(batch_));
+  }
+  const Outcome& outcome(Index i) const { return outcomes()[static_cast<std::size_t>(i)]; }
+  bool computed(Index i) const {
+    return outcome(i).solved() || outcome(i).status == Status::not_converged;
+  }
+
+  std::shared_ptr<Layer> layer_;
+  std::unique_ptr<Layer::Memory> memory_;
+  std::mutex mutex_;
+  Index batch_;
+};
+
+std::unique_ptr<Pass> forward(std::shared_ptr<Layer> layer, std::uintptr_t mu, std::uintptr_t w,
+                              std::uintptr_t samples, Index batch) {
+  const nb::gil_scoped_release release;
+  const Index n = layer->n();
+  auto pass = std::make_unique<Pass>(std::move(layer), batch);
+  pass->forward({reinterpret_cast<const Index*>(samples), static_cast<std::size_t>(batch)},
+                {reinterpret_cast<const double*>(mu), batch, n},
+                {reinterpret_cast<double*>(w), batch, n});
+  return pass;
+}
+
+select::Optimizer optimizer_of(const std::string& text) {
+  using enum select::Optimizer;
+  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
+    if (select::name(optimizer) == text) return optimizer;
+  throw InputError("optimizer = " + text + " is not one of oscar, symmetric, greedy, swap");
+}
+
+// Portfolios of at most k names: weights (B, n), statuses (B) and Sharpe ratios (B).
+nb::tuple decide(const RiskModel& model, const Indices& samples, const Matrix& mu,
+                 const SettingTexts& given, const std::string& optimizer, int threads) {
+  std::vector<select::Portfolio> portfolios;
+  const Index n = model.risk->n();
+  {
+    const nb::gil_scoped_release release;
+    const layer::LayerSettings layer = layer_settings(given, n);
+    const select::SelectSettings settings{.k = layer.k,
+                                          .optimizer = optimizer_of(optimizer),
+                                          .net = layer.net,
+                                          .sizing = layer.sizing};
+    portfolios = select::select_batch(settings, *model.risk, view(samples), python::view(mu),
+                                      Threads(threads));
+  }
+  std::vector<double> weights, sharpe;
+  std::vector<std::string> statuses;
+  weights.reserve(portfolios.size() * static_cast<std::size_t>(n));
+  for (const select::Portfolio& portfolio : portfolios) {
+    weights.insert(weights.end(), portfolio.weights.begin(), portfolio.weights.end());
+    sharpe.push_back(portfolio.sharpe);
+    statuses.emplace_back(name(portfolio.outcome.status));
+  }
+  return nb::make_tuple(
+      array_of(std::move(weights), {portfolios.size(), static_cast<std::size_t>(n)}), statuses,
+      array_of(std::move(sharpe)));
+}
+
+}  // namespace
+
+void add_layer(nb::module_& module) {
+  nb::class_<RiskModel>(module, "RiskModel")
+      .def_prop_ro("n", [](const RiskModel& self) { return self.risk->n(); })
+      .def_prop_ro("samples", [](const RiskModel& self) { return self.risk->samples(); })
+      .def_prop_ro("form",
+                   [](const RiskModel& self) {
+                     return self.risk->form() == risk::Form::low_rank ? "low-rank" : "dense";
+                   })
+      .def_prop_ro("statuses", &statuses_of);
+  nb::class_<Layer>(module, "Layer")
+      .def(nb::init<std::shared_ptr<RiskModel>, const SettingTexts&, int>(), nb::arg("risk"),
+           nb::arg("settings"), nb::arg("threads"))
+      .def_prop_ro("k", [](const Layer& self) { return self.layer().settings().k; });
+  nb::class_<Pass>(module, "Pass")
+      .def("vjp", &Pass::vjp, nb::arg("dL_dw"), nb::arg("dL_dmu"))
+      .def_prop_ro("mask", &Pass::mask)
+      .def_prop_ro("net", &Pass::net)
+      .def_prop_ro("statuses", &Pass::statuses)
+      .def_prop_ro("neutral_first", &Pass::neutral_first)
+      .def_prop_ro("jitter", &Pass::jitter);
+  module.def("forward", &forward, nb::arg("layer"), nb::arg("mu"), nb::arg("w"), nb::arg("samples"),
+             nb::arg("batch"));
+  module.def("decide", &decide, nb::arg("risk"), nb::arg("samples"), nb::arg("mu"),
+             nb::arg("settings"), nb::arg("optimizer"), nb::arg("threads"));
+  module.def("risk_from_windows", &risk_from_windows, nb::arg("returns"), nb::arg("lookback"),
+             nb::arg("ends"), nb::arg("shrinkage"), nb::arg("form"), nb::arg("lower"),
+             nb::arg("root"), nb::arg("threads"));
+  module.def("risk_from_covariances", &risk_from_covariances, nb::arg("Sigmas"),
+             nb::arg("shrinkage"), nb::arg("lower"), nb::arg("root"), nb::arg("threads"));
+}
+
+}  // namespace sharpen::python
