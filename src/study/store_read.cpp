@@ -313,9 +313,11 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
   const backtest::Run& run = cell.run;
   const std::size_t periods = run.dates.size();
   require(periods > 0, "a run has no periods");
-  require(periods <= market.dates.size() &&
-              std::equal(run.dates.begin(), run.dates.end(), market.dates.begin()),
-          "the dates of a run are not those of its market");
+  require(
+      periods <= market.dates.size() &&
+          std::equal(run.dates.begin(), run.dates.end(), market.dates.begin()),
+      "the periods of a run are not those of its market: methods of one study may not differ in "
+      "what decides on its test periods");
   require(periods == market.dates.size() || run.ruined(), "a run ends before its market, unruined");
   require(run.stats_from >= 0 && static_cast<std::size_t>(run.stats_from) <= periods,
           "the statistics of a run begin outside it");

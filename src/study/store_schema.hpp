@@ -1,4 +1,4 @@
-// The tables of a study's file, and what its reader and its writer agree on (docs/study.md).
+// The tables of a study's file, and what its reader and its writer agree on (docs/study-file.md).
 #pragma once
 
 #include <array>

@@ -414,4 +414,30 @@ void Store::drop_expectations(std::string_view key) {
   });
 }
 
+std::filesystem::path set_aside(const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  const std::string name = printable(file.string(), kLongestName);
+  check_place(file, name);
+  const WriterLock lock(file, name);
+  const fs::path journal = file.string() + "-journal";
+  try {
+    Connection connection(file, Connection::Mode::write);
+    connection.number("SELECT count(*) FROM sqlite_schema");
+  } catch (const std::runtime_error&) {
+    // No database, or one that cannot be put in order: its journal goes with it.
+  }
+  fs::path other;
+  for (int number = 1; other.empty() || fs::exists(other, error); ++number)
+    other = file.parent_path() /
+            fmt::format("{}-{}{}", file.stem().string(), number, file.extension().string());
+  fs::rename(file, other, error);
+  if (!error && fs::exists(journal)) fs::rename(journal, other.string() + "-journal", error);
+  if (error)
+    throw StoreFailure(
+        fmt::format("{}: cannot be renamed: {}; give another --out", name, error.message()));
+  return other;
+}
+
 }  // namespace sharpen::study

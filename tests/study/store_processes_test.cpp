@@ -138,6 +138,24 @@ TEST(StoreProcesses, AWriterPutsAKilledWriteInOrder) {
   EXPECT_EQ(fingerprint(read_store(file).cells[1]), fingerprint(found_cell(plan, 1, 101)));
 }
 
+TEST(StoreProcesses, SetAsideItIsWholeAndTheNextBegins) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  EXPECT_EQ(set_aside(file), "");
+  const Results plan = write_small_study(file, small_plan(2, 50, 200));
+  kill_in_a_write(file);
+  EXPECT_EQ(set_aside(file), folder / "study-1.db");
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(fingerprint(read_store(folder / "study-1.db").cells[1]),
+            fingerprint(found_cell(plan, 1, 101)));
+  {
+    const Store store(file, plan);
+    EXPECT_EQ(store.states()[1], CellState::missing);
+    EXPECT_THROW(set_aside(file), InputError);
+  }
+  EXPECT_EQ(set_aside(file), folder / "study-2.db");
+}
+
 // As somebody whom the permissions of files bind; "skip" if there is nobody.
 template <class Work>
 std::string as_nobody(const Work& work) {

@@ -217,7 +217,7 @@ TEST_F(Doctored, ValuesOutOfRange) {
       {"UPDATE metrics SET drawdown_trough = 7 WHERE cell = 1", "\"drawdown_trough\""},
       {"UPDATE daily SET return = 9e999 WHERE cell = 1", "\"return\" is missing or not finite"},
       {"UPDATE daily SET date = '2020-999' WHERE cell = 1 AND period = 6",
-       "not those of its market"},
+       "the periods of a run are not those of its market"},
       {"UPDATE daily SET status = 'x' WHERE cell = 1", "status \"x\" is unknown"},
       {"UPDATE weights SET asset = 999 WHERE asset = 5", "\"asset\" is 999"},
       {"UPDATE weights SET weight = -9e999 WHERE cell = 1", "\"weight\" is missing or not finite"},

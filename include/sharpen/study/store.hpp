@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,11 @@ class Store {
   struct Database;
   std::unique_ptr<Database> database_;
 };
+
+// Gives a store another name in its folder, study-1.db or the first that is free, so that a new one
+// can be begun; what a killed writer left undone is put in order first. Returns the new name; "" if
+// there is no such file. InputError if another process is writing it, StoreFailure.
+std::filesystem::path set_aside(const std::filesystem::path& file);
 
 enum class Detail {
   states,   // cells without runs and metrics
