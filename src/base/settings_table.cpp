@@ -3,6 +3,7 @@
 
 #include "base/settings_learning.hpp"
 #include "base/settings_prediction.hpp"
+#include "base/settings_report.hpp"
 #include "base/settings_study.hpp"
 #include "sharpen/base/settings.hpp"
 
@@ -492,13 +493,14 @@ std::span<const Setting> table() {
     append_learning_rows(all_rows);
     append_prediction_rows(all_rows);
     append_study_rows(all_rows);
+    append_report_rows(all_rows);
     return all_rows;
   }();
   return all;
 }
 
 std::span<const CommandInfo> commands() {
-  static constexpr std::array<CommandInfo, 9> all = {{
+  static constexpr std::array<CommandInfo, 10> all = {{
       {solve,
        "solve",
        "the sparse maximum-Sharpe portfolio of one signal and one covariance",
@@ -541,6 +543,11 @@ std::span<const CommandInfo> commands() {
        {"config"},
        "sharpen study --preset paper --prices nikkei.csv,ftse.csv --out studies/paper",
        {"market", "method"}},
+      {report,
+       "report",
+       "the tables of a study, and a page with its charts",
+       {"study"},
+       "sharpen report studies/paper --format html --out report.html"},
   }};
   return all;
 }

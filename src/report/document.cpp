@@ -19,16 +19,15 @@ namespace {
 using study::CellState;
 using study::Results;
 
+// What a report begins with, so that it is known for one.
+constexpr std::string_view kFirstWords = "Sharpen report";
+
 std::string counted(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 Index count(const Results& results, CellState state) {
   return std::ranges::count(results.cells, state, &study::Cell::state);
-}
-
-std::string title(const Results& results) {
-  return results.name.empty() ? "Study" : "Study “" + results.name + "”";
 }
 
 // "DFL in 3, PFL OSCAR in 1"
@@ -119,24 +118,37 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
   return out;
 }
 
+bool is_report(std::string_view beginning) {
+  if (beginning.starts_with("table,market,assets,k,k_given,")) return true;
+  if (beginning.find("<meta name=\"generator\" content=\"Sharpen\">") != std::string_view::npos)
+    return true;
+  for (const std::string_view before : {"", "<!-- ", "% "})
+    if (beginning.starts_with(before) && beginning.substr(before.size()).starts_with(kFirstWords))
+      return true;
+  return false;
+}
+
 std::string document(const Results& results, const Summary& summary, const std::vector<Table>& all,
-                     Format format) {
+                     Format format, bool whole) {
   if (format == Format::html) return page(results, summary, all);
   if (format == Format::csv) return to_csv(all);
-  const std::vector<std::string> sentences = findings(results, summary);
+  std::vector<std::string> sentences;
+  if (whole) sentences = findings(results, summary);
   std::string out;
   if (format == Format::text) {
-    out = clean(title(results)) + "\n" + headline(results, summary) + "\n\n";
+    out = fmt::format("{}: {}\n", kFirstWords, clean(results.name));
+    if (whole) out += headline(results, summary) + "\n\n";
     for (const std::string& sentence : sentences) out += clean(sentence) + "\n";
-    for (const Table& table : all) out += "\n\n" + to_text(table);
+    for (const Table& table : all) out += (whole ? "\n\n" : "\n") + to_text(table);
   } else if (format == Format::markdown) {
-    out = "## " + markdown_escaped(title(results)) + "\n\n" + headline(results, summary) + ".\n";
+    out = fmt::format("<!-- {} -->\n\n## {}\n", kFirstWords, markdown_escaped(results.name));
+    if (whole) out += "\n" + headline(results, summary) + ".\n";
     for (const std::string& sentence : sentences) out += "\n" + markdown_escaped(sentence) + "\n";
     for (const Table& table : all) out += "\n" + to_markdown(table);
   } else {
-    out =
-        "% \\usepackage[T1]{fontenc} \\usepackage{textcomp} \\usepackage{booktabs}\n"
-        "% Names beyond Latin script need XeLaTeX or LuaLaTeX and a font that has them.\n";
+    out = fmt::format("% {}\n", kFirstWords) +
+          "% \\usepackage[T1]{fontenc} \\usepackage{textcomp} \\usepackage{booktabs}\n"
+          "% Names beyond Latin script need XeLaTeX or LuaLaTeX and a font that has them.\n";
     for (const Table& table : all) out += "\n" + to_latex(table);
   }
   return out;

@@ -41,6 +41,7 @@ enum Command : unsigned {
   predict = 1u << 6,
   inspect = 1u << 7,
   study = 1u << 8,
+  report = 1u << 9,
   every_command = ~0u,
 };
 

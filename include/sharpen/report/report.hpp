@@ -39,9 +39,12 @@ std::string headline(const study::Results& results, const Summary& summary);
 // What stands out, in a few sentences that claim no more than the tests do.
 std::vector<std::string> findings(const study::Results& results, const Summary& summary);
 
-// The whole report in one of the formats without scripts.
+// Whether a file that begins so (600 bytes are enough) is a report of one of the formats.
+bool is_report(std::string_view beginning);
+
+// The report in any format. `whole`: with the sentences that open it, not these tables alone.
 std::string document(const study::Results& results, const Summary& summary,
-                     const std::vector<Table>& tables, Format format);
+                     const std::vector<Table>& tables, Format format, bool whole = true);
 
 // One HTML file that needs nothing else: tables, charts, settings and versions.
 std::string page(const study::Results& results, const Summary& summary,
