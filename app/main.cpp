@@ -13,10 +13,10 @@
 #include "inspect.hpp"
 #include "output.hpp"
 #include "predict.hpp"
-#include "report.hpp"
 #include "sharpen/base/error.hpp"
 #include "simulate.hpp"
 #include "solve.hpp"
+#include "study.hpp"
 #include "train.hpp"
 #include "version.hpp"
 
@@ -33,7 +33,7 @@ void run_command(const settings::Values& values) {
     case settings::train: return run_train(values);
     case settings::predict: return run_predict(values);
     case settings::inspect: return inspect(values);
-    case settings::report: return run_report(values);
+    case settings::study: return run_study_command(values);
     default: break;
   }
   throw std::logic_error("a command of the table has no function");

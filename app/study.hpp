@@ -1,0 +1,25 @@
+// sharpen study: a grid of backtests into one file, resumable.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "sharpen/base/settings.hpp"
+#include "sharpen/study/run.hpp"
+
+namespace sharpen::app {
+
+// Plans, runs, lists and prints, as the settings say.
+void run_study_command(const settings::Values& values);
+
+// The answers, as text and JSON. `file`: the store.
+std::string study_text(const study::Tally& tally, const std::filesystem::path& file);
+std::string study_json(const study::Tally& tally, const std::filesystem::path& file,
+                       const study::Results& results);
+std::string estimate_text(const study::Estimate& estimate, int threads);
+std::string estimate_json(const study::Estimate& estimate, int threads,
+                          const std::filesystem::path& file);
+std::string list_text(const study::Results& results, const std::filesystem::path& file);
+std::string list_json(const study::Results& results, const std::filesystem::path& file);
+
+}  // namespace sharpen::app

@@ -1,0 +1,74 @@
+// The answers of `sharpen study` on a terminal.
+#include <fmt/format.h>
+
+#include "sharpen/base/text.hpp"
+#include "study.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+std::string duration(double seconds) {
+  if (seconds < 90.0) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 5400.0) return fmt::format("{:.3g} minutes", seconds / 60.0);
+  return fmt::format("{:.3g} hours", seconds / 3600.0);
+}
+
+std::string line(std::string_view name, const std::string& text) {
+  return fmt::format("{:<12} {}\n", name, text);
+}
+
+std::string shown(const std::filesystem::path& path) { return printable(path.string(), 400); }
+
+std::string cell_name(const study::Results& results, const study::Cell& cell) {
+  const auto& market = results.markets[static_cast<std::size_t>(cell.market)];
+  const auto& method = results.methods[static_cast<std::size_t>(cell.method)];
+  return fmt::format("{}, k = {}, {}{}", printable(market.name), printable(cell.k_given),
+                     printable(method.name), cell.seed ? fmt::format(", seed {}", *cell.seed) : "");
+}
+
+}  // namespace
+
+std::string study_text(const study::Tally& tally, const std::filesystem::path& file) {
+  std::string out =
+      line("cells", fmt::format("{} of {} done{}", tally.done, tally.cells,
+                                tally.failed > 0 ? fmt::format(", {} failed", tally.failed) : ""));
+  out += line("now", tally.computed == 0
+                         ? std::string("nothing was left to do")
+                         : fmt::format("{} cells and {} trainings in {}", tally.computed,
+                                       tally.trained, duration(tally.seconds)));
+  out += line("written", shown(file));
+  return out;
+}
+
+std::string estimate_text(const study::Estimate& estimate, int threads) {
+  std::string out = line("cells", fmt::format("{}: {} done, {} failed, {} to do", estimate.cells,
+                                              estimate.done, estimate.failed, estimate.missing));
+  out += line("trainings", fmt::format("{}", estimate.trainings));
+  out += line("time", fmt::format("about {} on {} thread{}", duration(60.0 * estimate.minutes),
+                                  threads, threads == 1 ? "" : "s"));
+  out += line("memory", fmt::format("about {:.2g} GB", estimate.gigabytes));
+  return out;
+}
+
+std::string list_text(const study::Results& results, const std::filesystem::path& file) {
+  Index done = 0, failed = 0, missing = 0;
+  std::string rows;
+  for (const study::Cell& cell : results.cells) {
+    const bool is_done = cell.state == study::CellState::done;
+    const bool is_failed = cell.state == study::CellState::failed;
+    ++(is_done ? done : is_failed ? failed : missing);
+    rows += fmt::format("{:<8} {}",
+                        is_done     ? "done"
+                        : is_failed ? "failed"
+                                    : "missing",
+                        cell_name(results, cell));
+    if (is_done) rows += fmt::format(" ({})", duration(cell.seconds));
+    if (is_failed) rows += ": " + printable(cell.reason, 400);
+    rows += "\n";
+  }
+  return fmt::format("{}: {}, {} cells: {} done, {} failed, {} missing\n{}", shown(file),
+                     printable(results.name), results.cells.size(), done, failed, missing, rows);
+}
+
+}  // namespace sharpen::app

@@ -1,0 +1,368 @@
+#include "sharpen/study/grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "base/settings_toml.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "study/grid_tables.hpp"
+#include "study/presets.hpp"
+
+namespace sharpen::study {
+
+namespace {
+
+using settings::Origin;
+using settings::Setting;
+using settings::Values;
+
+constexpr std::size_t kMostSeeds = 10000;
+constexpr std::size_t kMostCells = 1000000;
+
+// Settings that say how a study runs, not what it finds.
+bool of_the_run(std::string_view name) {
+  for (const std::string_view known : {"json", "threads", "log-level", "memory", "out", "config",
+                                       "print-config", "list", "dry-run", "retry", "force"})
+    if (name == known) return true;
+  return false;
+}
+
+bool given(const Values& values, std::string_view name) {
+  return values.origin(name) == Origin::file || values.origin(name) == Origin::flag;
+}
+
+// The row that a backtest has under that name; nullptr: none.
+const Setting* backtest_row(std::string_view name) {
+  for (const Setting& setting : settings::table())
+    if (setting.name == name && (setting.commands & settings::backtest) != 0) return &setting;
+  return nullptr;
+}
+
+// Settings that a study hands on to all its backtests.
+std::vector<Given> common_settings(const Values& values) {
+  std::vector<Given> out;
+  for (const Setting& setting : settings::table()) {
+    const bool both =
+        (setting.commands & settings::study) != 0 && (setting.commands & settings::backtest) != 0;
+    if (!both || of_the_run(setting.name) || setting.name == "seed" || !given(values, setting.name))
+      continue;
+    out.push_back(
+        {std::string(setting.name), values.written(setting.name), values.place(setting.name)});
+  }
+  return out;
+}
+
+[[noreturn]] void refuse(const Values& values, std::string_view name, const std::string& what) {
+  throw InputError(fmt::format("{}: {}", values.given_as(name), what));
+}
+
+std::vector<std::string> list_or(const Values& values, std::string_view name,
+                                 std::vector<std::string> preset) {
+  return values.has(name) ? values.list(name) : std::move(preset);
+}
+
+// Items as another row of the table reads and writes them; none twice.
+std::vector<std::string> checked_list(const Values& values, std::string_view name,
+                                      std::string_view row, std::vector<std::string> preset) {
+  std::vector<std::string> out;
+  for (const std::string& item : list_or(values, name, std::move(preset))) {
+    const Setting& setting = *backtest_row(row);
+    std::string text;
+    try {
+      text = settings::write(setting, settings::parse(setting, item));
+    } catch (const InputError& error) {
+      refuse(values, name, error.what());
+    }
+    if (std::find(out.begin(), out.end(), text) != out.end())
+      refuse(values, name, fmt::format("{} is given twice; leave one out", printable(text)));
+    out.push_back(std::move(text));
+  }
+  return out;
+}
+
+std::uint64_t seed_of(const Values& values, std::string_view text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size() ||
+      !settings::find("seed").bounds.hold(static_cast<double>(seed)))
+    refuse(values, "seeds",
+           fmt::format("{} is neither a number of seeds such as 5, nor seeds such as 3,7 or 1-5",
+                       printable(text)));
+  return seed;
+}
+
+// 5: five seeds from the one after --seed; 3,7: these; 1-5: from one to the other.
+std::vector<std::uint64_t> seeds_of(const Values& values, std::uint64_t preset) {
+  const auto first = static_cast<std::uint64_t>(values.integer("seed"));
+  std::vector<std::uint64_t> out;
+  const auto add = [&](std::uint64_t from, std::uint64_t to) {
+    if (to < from) refuse(values, "seeds", fmt::format("{}-{} runs backwards", from, to));
+    if (to - from >= kMostSeeds) refuse(values, "seeds", fmt::format("more than {}", kMostSeeds));
+    for (std::uint64_t seed = from; seed <= to; ++seed) {
+      if (std::find(out.begin(), out.end(), seed) != out.end())
+        refuse(values, "seeds", fmt::format("{} is given twice; leave one out", seed));
+      out.push_back(seed);
+    }
+  };
+  const std::vector<std::string> items = list_or(values, "seeds", {fmt::format("{}", preset)});
+  for (const std::string& item : items) {
+    const auto dash = item.find('-');
+    if (dash != std::string::npos && dash > 0) {
+      add(seed_of(values, item.substr(0, dash)), seed_of(values, item.substr(dash + 1)));
+    } else if (items.size() > 1) {
+      const std::uint64_t seed = seed_of(values, item);
+      add(seed, seed);
+    } else {
+      const std::uint64_t count = seed_of(values, item);
+      if (count == 0) refuse(values, "seeds", "0 leaves nothing to do; give 1 or more");
+      add(first + 1, first + count);
+    }
+    if (out.size() > kMostSeeds) refuse(values, "seeds", fmt::format("more than {}", kMostSeeds));
+  }
+  return out;
+}
+
+bool learns(std::string_view framework) { return framework == "pfl" || framework == "dfl"; }
+
+// What a grid of lists makes of itself: every framework with every optimizer, and so on.
+class Lists {
+ public:
+  explicit Lists(const Values& values)
+      : frameworks_(checked_list(values, "frameworks", "framework", {"historic", "pfl", "dfl"})),
+        optimizers_(checked_list(values, "optimizers", "optimizer", {"swap"})),
+        trainings_(checked_list(values, "trainings", "preset", {"default"})),
+        alphas_(checked_list(values, "alphas", "alpha", {})),
+        ensembles_(checked_list(values, "ensemble", "ensemble", {})) {
+    if (std::find(frameworks_.begin(), frameworks_.end(), "signal") != frameworks_.end())
+      refuse(values, "frameworks",
+             "signal needs a file of predictions, which a study has no place for; use rolling, "
+             "historic, pfl, dfl");
+    for (const std::string& framework : frameworks_)
+      if (optimizers_ == std::vector<std::string>{"equal"} && learns(framework) &&
+          values.has("frameworks"))
+        refuse(values, "optimizers",
+               fmt::format("framework {} has no use for equal, which asks for no expectations; "
+                           "leave one of them out",
+                           framework));
+    const bool dfl = std::find(frameworks_.begin(), frameworks_.end(), "dfl") != frameworks_.end();
+    if (!dfl && values.has("alphas"))
+      refuse(values, "alphas", "goes with framework dfl only, which is not among the frameworks");
+    const bool any = std::any_of(frameworks_.begin(), frameworks_.end(), learns);
+    for (const std::string_view name : {"trainings", "ensemble"})
+      if (!any && values.has(name) && name == "ensemble")
+        refuse(values, name, "goes with frameworks pfl and dfl, and neither is asked for");
+  }
+
+  std::vector<MethodGrid> methods() const {
+    std::vector<MethodGrid> out;
+    bool equal = false;
+    for (const std::string& framework : frameworks_)
+      for (const std::string& optimizer : optimizers_) {
+        if (optimizer == "equal") {
+          equal = true;
+          continue;
+        }
+        add(framework, optimizer, out);
+      }
+    if (equal) out.push_back(plain("rolling", "equal", trainings_.front()));
+    return out;
+  }
+
+ private:
+  static MethodGrid plain(const std::string& framework, const std::string& optimizer,
+                          const std::string& training) {
+    MethodGrid method;
+    method.name = method_name(framework, optimizer);
+    method.label = method_label(framework, optimizer);
+    method.role = Role::paper;
+    method.training = training;
+    method.settings = {{"framework", framework}, {"optimizer", optimizer}};
+    return method;
+  }
+
+  void add(const std::string& framework, const std::string& optimizer,
+           std::vector<MethodGrid>& out) const {
+    if (!learns(framework)) {
+      out.push_back(plain(framework, optimizer, trainings_.front()));
+      return;
+    }
+    const std::vector<std::string> none = {""};
+    const auto& alphas = framework == "dfl" && !alphas_.empty() ? alphas_ : none;
+    for (const std::string& training : trainings_)
+      for (const std::string& alpha : alphas)
+        for (const std::string& ensemble : ensembles_.empty() ? none : ensembles_) {
+          MethodGrid method = plain(framework, optimizer, training);
+          const auto extend = [&](bool needed, const std::string& name, const std::string& label) {
+            if (!needed) return;
+            method.name += "-" + name;
+            method.label += " " + label;
+          };
+          extend(trainings_.size() > 1, training, training);
+          extend(alphas.size() > 1, "a" + alpha, "α = " + alpha);
+          extend(ensembles_.size() > 1, "e" + ensemble, "of " + ensemble);
+          if (alphas.size() > 1) method.role = Role::sweep;
+          if (!alpha.empty()) method.settings.push_back({"alpha", alpha});
+          if (!ensemble.empty()) method.settings.push_back({"ensemble", ensemble});
+          out.push_back(std::move(method));
+        }
+  }
+
+  std::vector<std::string> frameworks_, optimizers_, trainings_, alphas_, ensembles_;
+};
+
+// Every method at every cost.
+std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values& values) {
+  const std::vector<std::string> costs = checked_list(values, "costs", "cost-bps", {});
+  if (costs.empty()) return methods;
+  std::vector<MethodGrid> out;
+  for (const std::string& cost : costs)
+    for (MethodGrid method : methods) {
+      if (const Given* own = find_given(method.settings, "cost-bps"))
+        throw InputError(fmt::format("{}: cost-bps cannot go with {}; leave one of them out",
+                                     own->place, values.given_as("costs")));
+      method.settings.push_back({"cost-bps", cost});
+      if (costs.size() > 1) {
+        method.name += fmt::format("-{}bp", cost);
+        method.label += fmt::format(" {} bp", cost);
+      }
+      out.push_back(std::move(method));
+    }
+  return out;
+}
+
+std::vector<MethodGrid> methods_of(const Values& values, const std::string& preset,
+                                   std::vector<MethodGrid> tables) {
+  for (const std::string_view name :
+       {"frameworks", "optimizers", "trainings", "ensemble", "alphas"}) {
+    if (!given(values, name)) continue;
+    if (!preset.empty() && !(preset == "alpha" && name == "alphas"))
+      refuse(values, name,
+             fmt::format("--preset {} has its own methods; leave one of them out", preset));
+    if (!tables.empty())
+      refuse(values, name, "cannot go with [[method]] tables; leave one of them out");
+  }
+  if (!preset.empty() && !tables.empty())
+    throw InputError(
+        fmt::format("{}: [[method]] cannot go with --preset {}, which has its own "
+                    "methods; leave one of them out",
+                    tables.front().place, preset));
+  if (preset == "paper") tables = paper_methods();
+  if (preset == "demo") tables = demo_methods();
+  if (preset == "alpha")
+    tables =
+        alpha_methods(checked_list(values, "alphas", "alpha", {"0", "0.1", "0.5", "0.9", "1"}));
+  if (tables.empty()) tables = Lists(values).methods();
+  return with_costs(std::move(tables), values);
+}
+
+std::vector<MarketGrid> markets_of(const Values& values, const std::string& preset,
+                                   std::vector<MarketGrid> tables) {
+  for (const std::string_view kind : {"prices", "returns"}) {
+    if (!given(values, kind)) continue;
+    if (!tables.empty() && !tables.front().place.empty())
+      refuse(values, kind, "cannot go with [[market]] tables; leave one of them out");
+    for (const std::string& file : values.list(kind))
+      tables.push_back(
+          {.name = market_name(file), .settings = {{std::string(kind), file, values.place(kind)}}});
+  }
+  if (tables.empty() && preset == "demo") tables.push_back(demo_market());
+  if (tables.empty())
+    throw InputError(
+        "a study needs a market; give --prices FILE, or [[market]] tables in --config FILE");
+  return tables;
+}
+
+// Unless every one has a name of its own.
+template <class T>
+void check_names(const std::vector<T>& items, std::string_view what) {
+  std::set<std::string_view> names;
+  for (const T& item : items)
+    if (!names.insert(item.name).second)
+      throw InputError(fmt::format(
+          "{}two {}s are called {}; give each a name of its own{}",
+          item.place.empty() ? "" : item.place + ": ", what, printable(item.name),
+          item.place.empty() && what == "market" ? " in [[market]] tables of --config FILE" : ""));
+}
+
+// What cannot go together, whatever the market.
+void check_method(const MethodGrid& method) {
+  const std::string& framework = find_given(method.settings, "framework")->text;
+  const std::string& optimizer = find_given(method.settings, "optimizer")->text;
+  const std::string place = method.place.empty() ? "" : method.place + ": ";
+  if (framework == "signal")
+    throw InputError(place +
+                     "framework = signal needs a file of predictions, which a study has no place "
+                     "for; use rolling, historic, pfl or dfl");
+  if (learns(framework) && optimizer == "equal")
+    throw InputError(fmt::format(
+        "{}framework = {} has no use for optimizer = equal, which asks for no expectations; use "
+        "framework rolling",
+        place, framework));
+  if (learns(framework)) return;
+  for (const Given& each : method.settings) {
+    const Setting& setting = *backtest_row(each.name);
+    if (setting.group == settings::Group::learning && each.name != "decision" &&
+        each.name != "framework" && find_given(method.settings, "decision") == nullptr)
+      throw InputError(fmt::format("{}: {} has no meaning here; it goes with framework pfl or dfl",
+                                   each.place.empty() ? method.name : each.place, each.name));
+  }
+}
+
+// Everything that was given, in the order of the table; then the tables.
+std::string description(const Values& values, const Tables& tables) {
+  std::string out = "# Settings of `sharpen study`.\n";
+  for (const Setting& setting : settings::table()) {
+    if ((setting.commands & settings::study) == 0 || of_the_run(setting.name) ||
+        !given(values, setting.name))
+      continue;
+    out += fmt::format(
+        "{} = {}\n", setting.name,
+        settings::toml_text(setting, settings::parse(setting, values.written(setting.name))));
+  }
+  return out + tables_toml(tables);
+}
+
+std::string name_of(const Values& values, const std::string& preset) {
+  if (!preset.empty()) return preset;
+  if (!values.has("config")) return "study";
+  return market_name(values.text("config"));
+}
+
+}  // namespace
+
+Grid grid_of(const Values& values, std::string_view toml, std::string_view file_name) {
+  const Tables tables = read_tables(toml, file_name);
+  const std::string preset = values.has("preset") ? values.text("preset") : "";
+  Grid out;
+  out.name = name_of(values, preset);
+  out.common = common_settings(values);
+  out.markets = markets_of(values, preset, tables.markets);
+  out.ks = checked_list(values, "k", "k",
+                        preset.empty() ? std::vector<std::string>{"10%"}
+                                       : std::vector<std::string>{"10%", "15%", "20%"});
+  out.methods = methods_of(values, preset, tables.methods);
+  out.seeds = seeds_of(values, preset == "demo" ? 3 : 5);
+  check_names(out.markets, "market");
+  check_names(out.methods, "method");
+  for (const MethodGrid& method : out.methods) check_method(method);
+  const std::size_t cells =
+      out.markets.size() * out.ks.size() * out.methods.size() * out.seeds.size();
+  if (cells > kMostCells)
+    throw InputError(fmt::format("the study has up to {} cells, more than {}; leave some out",
+                                 cells, kMostCells));
+  out.toml = description(values, tables);
+  return out;
+}
+
+Grid grid_of(const Values& values) {
+  if (!values.has("config")) return grid_of(values, "", "");
+  const std::string& file = values.text("config");
+  return grid_of(values, settings::read_configuration(file), printable(file, 400));
+}
+
+}  // namespace sharpen::study

@@ -1,0 +1,273 @@
+#include "study/grid_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/settings_toml.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::study {
+
+namespace {
+
+using settings::Setting;
+using settings::TomlLine;
+
+// Settings of a backtest that belong to a market, besides those of its panel.
+constexpr std::array<std::string_view, 13> kOfMarket = {
+    "prices",  "returns",    "gross", "from",       "to",        "tickers",         "universe",
+    "max-gap", "on-suspect", "split", "stats-from", "risk-free", "periods-per-year"};
+// Settings of a backtest that the study says for all its cells, or that have no meaning in one.
+constexpr std::array<std::string_view, 25> kNotOfMethod = {
+    "prices",       "returns",    "gross",  "from",        "to",    "tickers", "universe",
+    "max-gap",      "on-suspect", "k",      "seed",        "model", "signal",  "benchmark",
+    "trials",       "label",      "out",    "force",       "json",  "threads", "log-level",
+    "replications", "block",      "config", "print-config"};
+constexpr std::array<std::string_view, 6> kOfSimulation = {
+    "assets", "days", "seed", "factors", "start-date", "predictability"};
+
+template <std::size_t N>
+bool among(const std::array<std::string_view, N>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const Setting* setting_of(std::string_view name, settings::Command command) {
+  for (const Setting& setting : settings::table())
+    if (setting.name == name && (setting.commands & command) != 0) return &setting;
+  return nullptr;
+}
+
+bool taken_by_market(std::string_view name) { return among(kOfMarket, name); }
+bool taken_by_method(std::string_view name) {
+  const Setting* setting = setting_of(name, settings::backtest);
+  return setting != nullptr && setting->in_file && name != "preset" && !among(kNotOfMethod, name);
+}
+
+std::string unknown_key(std::string_view key, std::string_view table,
+                        std::vector<std::string_view> known) {
+  for (const Setting& setting : settings::table())
+    if (table == "method" && taken_by_method(setting.name)) known.push_back(setting.name);
+  std::string_view instead;
+  if (table == "method" && (key == "k" || key == "seed" || key == "seeds"))
+    instead = "; the study has it for all its methods, above the tables";
+  else if (table == "method" && key == "preset")
+    instead = "; the preset of a training is called training";
+  else if (table == "market" && taken_by_method(key))
+    instead = "; it belongs to a method, or above the tables to all of them";
+  const std::string guess = did_you_mean(key, known);
+  return fmt::format("{} is not a setting of a {}{}", printable(key), table,
+                     instead.empty() ? std::string_view(guess) : instead);
+}
+
+std::string text_of(const TomlLine& line) {
+  const auto text = line.node->value_exact<std::string>();
+  if (!text || text->empty() || text->find('\0') != std::string::npos)
+    throw InputError(fmt::format("{} = {} must be a text in quotes", line.key,
+                                 settings::toml_shown(*line.node)));
+  return *text;
+}
+
+Given given(const Setting& setting, const TomlLine& line, const std::string& place) {
+  return {std::string(setting.name),
+          settings::write(setting, settings::toml_value(setting, *line.node)), place};
+}
+
+market::SimulationSettings simulation_of(const TomlLine& line) {
+  const toml::table* table = line.node->as_table();
+  if (table == nullptr)
+    throw InputError("simulate must be a table, such as { assets = 30, days = 1500, seed = 1 }");
+  market::SimulationSettings out;
+  const std::vector<std::string_view> known(kOfSimulation.begin(), kOfSimulation.end());
+  for (const TomlLine& each : settings::toml_lines(*table)) {
+    if (!among(kOfSimulation, each.key))
+      throw InputError(fmt::format("{} is not a setting of a simulation{}", printable(each.key),
+                                   did_you_mean(each.key, known)));
+    const settings::Value value =
+        settings::toml_value(*setting_of(each.key, settings::simulate), *each.node);
+    const auto whole = [&] { return static_cast<Index>(std::get<std::int64_t>(value)); };
+    if (each.key == "assets") out.assets = whole();
+    if (each.key == "days") out.days = whole();
+    if (each.key == "seed") out.seed = static_cast<std::uint64_t>(whole());
+    if (each.key == "factors") out.factors = whole();
+    if (each.key == "start-date") out.start_date = std::get<std::string>(value);
+    if (each.key == "predictability") out.predictability = std::get<double>(value);
+  }
+  out.validate();
+  return out;
+}
+
+// Which of prices, returns and simulate a market comes from: one of them.
+void check_source(MarketGrid& market) {
+  const Given* prices = find_given(market.settings, "prices");
+  const Given* returns = find_given(market.settings, "returns");
+  const int sources = (prices != nullptr) + (returns != nullptr) + market.simulation.has_value();
+  if (sources != 1)
+    throw InputError(fmt::format("{}: a market needs {} of prices, returns and simulate",
+                                 market.place, sources == 0 ? "one" : "only one"));
+  if (market.name.empty())
+    market.name =
+        market.simulation ? "simulated" : market_name((prices != nullptr ? prices : returns)->text);
+}
+
+MarketGrid market_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
+  MarketGrid out;
+  out.place = fmt::format("{}:{}", file, line_of_table);
+  for (const TomlLine& line : settings::toml_lines(table)) {
+    const std::string place = fmt::format("{}:{}", file, line.number);
+    try {
+      if (line.key == "name")
+        out.name = text_of(line);
+      else if (line.key == "simulate")
+        out.simulation = simulation_of(line);
+      else if (taken_by_market(line.key))
+        out.settings.push_back(given(*setting_of(line.key, settings::backtest), line, place));
+      else
+        throw InputError(unknown_key(line.key, "market", {kOfMarket.begin(), kOfMarket.end()}));
+    } catch (const InputError& error) {
+      throw InputError(place + ": " + error.what());
+    }
+  }
+  check_source(out);
+  return out;
+}
+
+std::string training_of(const TomlLine& line) {
+  return settings::write(
+      *setting_of("preset", settings::backtest),
+      settings::toml_value(*setting_of("preset", settings::backtest), *line.node));
+}
+
+MethodGrid method_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
+  MethodGrid out;
+  out.place = fmt::format("{}:{}", file, line_of_table);
+  for (const TomlLine& line : settings::toml_lines(table)) {
+    const std::string place = fmt::format("{}:{}", file, line.number);
+    try {
+      if (line.key == "name")
+        out.name = text_of(line);
+      else if (line.key == "label")
+        out.label = text_of(line);
+      else if (line.key == "training")
+        out.training = training_of(line);
+      else if (taken_by_method(line.key))
+        out.settings.push_back(given(*setting_of(line.key, settings::backtest), line, place));
+      else
+        throw InputError(unknown_key(line.key, "method", {"name", "label", "training"}));
+    } catch (const InputError& error) {
+      std::string what = error.what();
+      // The setting is called preset elsewhere.
+      if (line.key == "training" && what.starts_with("preset")) what.replace(0, 6, "training");
+      throw InputError(place + ": " + what);
+    }
+  }
+  const Given* framework = find_given(out.settings, "framework");
+  const Given* optimizer = find_given(out.settings, "optimizer");
+  const std::string f = framework != nullptr ? framework->text : "rolling";
+  const std::string o = optimizer != nullptr ? optimizer->text : "";
+  if (o.empty() && out.training != "paper")
+    out.settings.push_back({"optimizer", "swap", out.place});
+  if (o.empty() && out.training == "paper")
+    out.settings.push_back({"optimizer", "oscar", out.place});
+  if (framework == nullptr) out.settings.push_back({"framework", "rolling", out.place});
+  const std::string chosen = find_given(out.settings, "optimizer")->text;
+  if (out.name.empty()) out.name = method_name(f, chosen);
+  if (out.label.empty())
+    out.label = out.name == method_name(f, chosen) ? method_label(f, chosen) : out.name;
+  return out;
+}
+
+std::string toml_lines_of(const std::vector<Given>& settings) {
+  std::string out;
+  for (const Given& each : settings) {
+    const Setting& setting = *setting_of(each.name, settings::backtest);
+    out += fmt::format("{} = {}\n", each.name,
+                       settings::toml_text(setting, settings::parse(setting, each.text)));
+  }
+  return out;
+}
+
+std::string simulation_toml(const market::SimulationSettings& s) {
+  return fmt::format(
+      "simulate = {{ assets = {}, days = {}, seed = {}, predictability = {}, factors = {}, "
+      "start-date = {} }}\n",
+      s.assets, s.days, s.seed, shortest(s.predictability), s.factors,
+      settings::toml_string("start-date", s.start_date));
+}
+
+}  // namespace
+
+const Given* find_given(const std::vector<Given>& settings, std::string_view name) {
+  for (const Given& given : settings)
+    if (given.name == name) return &given;
+  return nullptr;
+}
+
+std::string market_name(const std::string& file) {
+  std::filesystem::path path(file);
+  if (path.extension() == ".gz") path.replace_extension();
+  const std::string stem = path.stem().string();
+  return stem.empty() ? file : stem;
+}
+
+std::string method_name(std::string_view framework, std::string_view optimizer) {
+  if (optimizer == "equal") return "equal";
+  return fmt::format("{}-{}", framework, optimizer);
+}
+
+std::string method_label(std::string_view framework, std::string_view optimizer) {
+  if (optimizer == "equal") return "Equal weights";
+  const std::string_view first = framework == "historic"  ? "Historic"
+                                 : framework == "rolling" ? "Rolling"
+                                 : framework == "pfl"     ? "PFL"
+                                 : framework == "dfl"     ? "DFL"
+                                                          : framework;
+  const std::string_view second = optimizer == "oscar"        ? "OSCAR"
+                                  : optimizer == "sdr"        ? "SD-relaxation"
+                                  : optimizer == "mssrm"      ? "mSSRM"
+                                  : optimizer == "mssrm-long" ? "mSSRM long-only"
+                                                              : optimizer;
+  return fmt::format("{} {}", first, second);
+}
+
+Tables read_tables(std::string_view toml, std::string_view file_name) {
+  Tables out;
+  const toml::table file = settings::parse_toml(toml, file_name);
+  const auto each = [&](std::string_view name, const auto& take) {
+    const toml::array* tables = file[name].as_array();
+    if (tables == nullptr) return;
+    for (const toml::node& node : *tables)
+      if (const toml::table* table = node.as_table())
+        take(*table, static_cast<std::size_t>(table->source().begin.line));
+  };
+  each("market", [&](const toml::table& table, std::size_t line) {
+    out.markets.push_back(market_of(table, file_name, line));
+  });
+  each("method", [&](const toml::table& table, std::size_t line) {
+    out.methods.push_back(method_of(table, file_name, line));
+  });
+  return out;
+}
+
+std::string tables_toml(const Tables& tables) {
+  std::string out;
+  for (const MarketGrid& market : tables.markets) {
+    out += fmt::format("\n[[market]]\nname = {}\n", settings::toml_string("name", market.name));
+    if (market.simulation) out += simulation_toml(*market.simulation);
+    out += toml_lines_of(market.settings);
+  }
+  for (const MethodGrid& method : tables.methods) {
+    out += fmt::format("\n[[method]]\nname = {}\nlabel = {}\n",
+                       settings::toml_string("name", method.name),
+                       settings::toml_string("label", method.label));
+    if (!method.training.empty())
+      out += fmt::format("training = {}\n", settings::toml_string("training", method.training));
+    out += toml_lines_of(method.settings);
+  }
+  return out;
+}
+
+}  // namespace sharpen::study

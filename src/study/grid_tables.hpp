@@ -1,0 +1,30 @@
+// The [[market]] and [[method]] tables of a study's configuration file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sharpen/study/grid.hpp"
+
+namespace sharpen::study {
+
+struct Tables {
+  std::vector<MarketGrid> markets;
+  std::vector<MethodGrid> methods;
+};
+
+// Throws InputError with the line of the first mistake.
+Tables read_tables(std::string_view toml, std::string_view file_name);
+
+// The tables as TOML that reads back to them.
+std::string tables_toml(const Tables& tables);
+
+// "A, B and 3 more" is left to the reader: "historic-oscar" for a framework and an optimizer.
+std::string method_name(std::string_view framework, std::string_view optimizer);
+std::string method_label(std::string_view framework, std::string_view optimizer);
+
+// The name of a market that has none: its file's, without folder and endings.
+std::string market_name(const std::string& file);
+
+}  // namespace sharpen::study

@@ -1,0 +1,174 @@
+#include "study/jobs.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "sharpen/backtest/configure.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/learn/train.hpp"
+
+namespace sharpen::study {
+
+namespace {
+
+std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
+const Market& market_of(const Plan& plan, Index cell) {
+  return plan.results.markets[at(plan.results.cells[at(cell)].market)];
+}
+
+const market::Panel& returns_of(const Plan& plan, Index cell) {
+  return plan.returns[at(plan.results.cells[at(cell)].market)];
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+market::Panel first_rows(const market::Panel& returns, Index rows) {
+  market::Panel out;
+  out.tickers = returns.tickers;
+  out.dates.assign(returns.dates.begin(), returns.dates.begin() + rows);
+  out.values.assign(returns.values.begin(), returns.values.begin() + rows * returns.n());
+  return out;
+}
+
+struct Cost {
+  double seconds = 0.0, gigabytes = 0.0;
+};
+
+// Epochs that a training with validation runs before it stops, as a rule.
+double usual_share_of_epochs(const learn::TrainSettings& settings) {
+  constexpr double kBest = 5.0;
+  if (settings.validation == 0.0) return 1.0;
+  const double usual = kBest + static_cast<double>(settings.patience);
+  return std::min(1.0, usual / static_cast<double>(settings.epochs));
+}
+
+Cost training_cost(const Plan& plan, Index cell) {
+  const backtest::BacktestSettings settings = backtest::backtest_settings(plan.values_of(cell));
+  const Market& market = market_of(plan, cell);
+  learn::TrainSettings training = settings.training;
+  if (settings.framework == backtest::Framework::pfl) training.alpha = 0.0;
+  try {
+    const learn::TrainingPlan cost = learn::plan_training(
+        first_rows(returns_of(plan, cell), market.training_rows), training, Threads(1));
+    const auto test = static_cast<double>(market.dates.size());
+    const double times =
+        settings.retrain > 0 ? std::ceil(test / static_cast<double>(settings.retrain)) : 1.0;
+    return {60.0 * cost.minutes * usual_share_of_epochs(training) * times, cost.gigabytes};
+  } catch (const InputError&) {
+    return {};  // the job itself will say why
+  }
+}
+
+// Seconds of one walk of `periods` test periods, timed.
+double timed_walk(const Plan& plan, Index cell, Index periods) {
+  backtest::BacktestSettings settings = backtest::backtest_settings(plan.values_of(cell));
+  const market::Panel& returns = returns_of(plan, cell);
+  const Market& market = market_of(plan, cell);
+  const Index first = returns.rows() - static_cast<Index>(market.dates.size());
+  settings.framework = backtest::Framework::rolling;
+  settings.split = returns.dates[at(first)];
+  settings.stats_from.clear();
+  settings.retrain = 0;
+  settings.bootstrap.replications = 1;
+  const market::Panel some = first_rows(returns, first + periods);
+  const auto start = std::chrono::steady_clock::now();
+  static_cast<void>(backtest::backtest(some, settings, Threads(1)));
+  return seconds_since(start);
+}
+
+// One decision alone, then some: the first of a month may cost more than the others.
+double measured_decisions(const Plan& plan, Index cell) {
+  constexpr double kQuick = 0.02, kPeriodsPerMonth = 21.0;
+  const Market& market = market_of(plan, cell);
+  const auto periods = static_cast<Index>(market.dates.size());
+  try {
+    if (periods < 8) return timed_walk(plan, cell, periods);
+    const Index rebalance = static_cast<Index>(plan.values_of(cell).integer("rebalance"));
+    const double first = timed_walk(plan, cell, 1);
+    const Index some = std::min(periods, (first < kQuick ? 24 : 3) * rebalance + 1);
+    const double more = timed_walk(plan, cell, some);
+    const double each = std::max(0.0, more - first) / static_cast<double>(some - 1);
+    const bool monthly = plan.values_of(cell).text("optimizer") == "sdr" &&
+                         plan.values_of(cell).text("sdr-match") == "monthly";
+    const double firsts =
+        monthly ? std::max(1.0, static_cast<double>(periods) / kPeriodsPerMonth) : 1.0;
+    return firsts * std::max(0.0, first - each) + each * static_cast<double>(periods);
+  } catch (const InputError&) {
+    return 0.0;
+  }
+}
+
+}  // namespace
+
+std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states) {
+  std::vector<Job> jobs;
+  std::map<std::string, Index> shared;
+  const auto job_of = [&](Job::Kind kind, const std::string& key, Index cell) {
+    const auto [found, fresh] = shared.emplace(key, static_cast<Index>(jobs.size()));
+    if (fresh) jobs.push_back({.kind = kind, .cell = cell, .key = key});
+    return found->second;
+  };
+  for (Index cell = 0; cell < static_cast<Index>(states.size()); ++cell) {
+    if (states[at(cell)] != CellState::missing) continue;
+    Job job{.kind = Job::Kind::cell, .cell = cell};
+    const std::string training = training_key(plan, cell);
+    if (!training.empty()) {
+      job.training = job_of(Job::Kind::training, training, cell);
+      job.oracle = job_of(Job::Kind::oracle, oracle_key(plan, cell), cell);
+    }
+    const auto self = static_cast<Index>(jobs.size());
+    for (const Index before : {job.training, job.oracle})
+      if (before >= 0) jobs[at(before)].cells.push_back(self);
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+Index decisions(const Plan& plan, Index cell) {
+  const auto periods = static_cast<Index>(market_of(plan, cell).dates.size());
+  const auto rebalance = static_cast<Index>(plan.values_of(cell).integer("rebalance"));
+  return (periods + rebalance - 1) / rebalance;
+}
+
+double rough_decision_seconds(const Plan& plan, Index cell) {
+  const settings::Values values = plan.values_of(cell);
+  const std::string& optimizer = values.text("optimizer");
+  const auto n = static_cast<double>(market_of(plan, cell).tickers.size());
+  const auto k = static_cast<double>(plan.results.cells[at(cell)].k);
+  const double covariance = 1e-9 * (100.0 * n * n + n * n * n);
+  if (optimizer == "equal") return 1e-6;
+  if (optimizer == "sdr") return 1e-2 * std::pow(n / 30.0, 2.3);
+  if (optimizer == "mssrm") return covariance + 1e-9 * 300.0 * n * n;
+  if (optimizer == "mssrm-long") return covariance + 1e-9 * 2000.0 * n * n;
+  return covariance + 1e-9 * 20.0 * n * k * k;
+}
+
+void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure) {
+  std::map<std::pair<Index, Index>, Cost> trainings;              // by market and method
+  std::map<std::tuple<Index, Index, std::string>, double> walks;  // and k
+  for (Job& job : jobs) {
+    const Cell& cell = plan.results.cells[at(job.cell)];
+    if (job.kind == Job::Kind::training) {
+      const auto [found, fresh] = trainings.try_emplace({cell.market, cell.method});
+      if (fresh) found->second = training_cost(plan, job.cell);
+      job.seconds = found->second.seconds;
+      job.gigabytes = found->second.gigabytes;
+      continue;
+    }
+    const auto [found, fresh] = walks.try_emplace({cell.market, cell.method, cell.k_given});
+    if (fresh)
+      found->second = measure ? measured_decisions(plan, job.cell)
+                              : rough_decision_seconds(plan, job.cell) *
+                                    static_cast<double>(decisions(plan, job.cell));
+    job.seconds = found->second;
+    job.gigabytes = 1e-9 * static_cast<double>(returns_of(plan, job.cell).values.size()) * 40.0;
+  }
+}
+
+}  // namespace sharpen::study

@@ -1,0 +1,256 @@
+#include "sharpen/study/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "sharpen/backtest/configure.hpp"
+#include "sharpen/base/build_info.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/market/panel_input.hpp"
+#include "sharpen/study/store.hpp"
+
+namespace sharpen::study {
+
+namespace {
+
+using settings::Values;
+
+constexpr const char* kSplit = "80%";
+
+void set_all(const std::vector<Given>& given, Values& values) {
+  for (const Given& each : given) {
+    if (each.place.empty())
+      values.set_flag(each.name, each.text);
+    else
+      values.set_file(each.name, each.text, each.place);
+  }
+}
+
+// Settings without a place come from a preset or a list.
+std::vector<Given> with_place(const std::vector<Given>& all, bool place) {
+  std::vector<Given> out;
+  for (const Given& each : all)
+    if (each.place.empty() != place) out.push_back(each);
+  return out;
+}
+
+Values market_values(const Grid& grid, const MarketGrid& market) {
+  Values values(settings::backtest);
+  set_all(grid.common, values);
+  set_all(market.settings, values);
+  values.set_default("split", kSplit);
+  return values;
+}
+
+// `market` null: what the method says whatever the market.
+Values method_values(const Grid& grid, const MarketGrid* market, const MethodGrid& method) {
+  Values values(settings::backtest);
+  set_all(with_place(method.settings, false), values);
+  set_all(grid.common, values);
+  if (market != nullptr) set_all(market->settings, values);
+  set_all(with_place(method.settings, true), values);
+  values.set_default("split", kSplit);
+  if (method.training == "paper") {
+    values.set_flag("preset", "paper");
+    values.use_paper_preset();
+  }
+  return values;
+}
+
+// Settings of a cell, a market or a process, which the text of a method leaves out.
+bool not_of_method(std::string_view name) {
+  for (const std::string_view known :
+       {"prices",       "returns",    "gross", "from",  "to",    "tickers", "universe",
+        "max-gap",      "on-suspect", "k",     "seed",  "model", "signal",  "benchmark",
+        "trials",       "label",      "out",   "force", "json",  "threads", "log-level",
+        "replications", "block"})
+    if (name == known) return true;
+  return false;
+}
+
+std::string method_toml(const Values& values) {
+  std::string out;
+  const std::string text = values.to_toml();
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = std::string_view(text).substr(begin, end - begin);
+    if (!line.starts_with('#') && !not_of_method(line.substr(0, line.find(' '))))
+      out.append(line).append("\n");
+    begin = end + 1;
+  }
+  return out;
+}
+
+Method method_of(const Grid& grid, const MethodGrid& method) {
+  const Values values = method_values(grid, nullptr, method);
+  const backtest::Framework framework = backtest::framework_of(values.text("framework"));
+  Method out;
+  out.name = method.name;
+  out.label = method.label;
+  out.role = method.role;
+  out.framework = values.text("framework");
+  out.optimizer = values.text("optimizer");
+  out.cost_bps = values.real("cost-bps");
+  out.settings = method_toml(values);
+  if (!backtest::learns(framework)) return out;
+  out.training = method.training.empty() ? "default" : method.training;
+  out.alpha = framework == backtest::Framework::pfl ? 0.0 : values.real("alpha");
+  out.ensemble = static_cast<Index>(values.integer("ensemble"));
+  return out;
+}
+
+std::string simulation_words(const market::SimulationSettings& s) {
+  return fmt::format(
+      "simulated: {} assets, {} days from {}, predictability {}, {} factors, seed {}", s.assets,
+      s.days, s.start_date, shortest(s.predictability), s.factors, s.seed);
+}
+
+// What else decides on the numbers that come from a file.
+std::string reading_words(const Values& values) {
+  std::string out;
+  for (const std::string_view name : {"gross", "from", "to", "universe", "max-gap", "on-suspect"})
+    if (values.has(name) && values.origin(name) != settings::Origin::preset)
+      out += fmt::format(" {}={}", name, values.written(name));
+  return out;
+}
+
+std::string in_market(const MarketGrid& market, const std::string& what) {
+  return fmt::format("{}market {}: {}", market.place.empty() ? "" : market.place + ": ",
+                     printable(market.name), what);
+}
+
+market::PanelInput read_market(const MarketGrid& grid, const Values& values, const Log& log,
+                               Market& out) {
+  if (grid.simulation) {
+    out.source = simulation_words(*grid.simulation);
+    out.checksum = checksum_of_text(out.source) + reading_words(values);
+    market::RawPanel raw;
+    raw.panel = market::simulate(*grid.simulation);
+    market::cut_panel(values, raw);
+    return market::clean_panel_input(values, std::move(raw));
+  }
+  out.source = values.text(values.has("prices") ? "prices" : "returns");
+  market::PanelInput input = market::read_panel_input(values, log);
+  out.checksum = checksum_of_file(out.source) + reading_words(values);
+  return input;
+}
+
+// The first row that is held or counted, as a backtest has it.
+Index first_period(const Values& values, const std::vector<std::string>& dates, Index training) {
+  const settings::CountOrAll lookback = values.count_or_all("lookback");
+  const Index history = values.has("min-history")
+                            ? static_cast<Index>(values.integer("min-history"))
+                        : lookback.all ? 100
+                                       : static_cast<Index>(lookback.count);
+  const Index traded = std::max(training, history);
+  if (!values.has("stats-from")) return traded;
+  return std::min(traded, backtest::stats_row(dates, values.text("stats-from")));
+}
+
+market::Panel add_market(const Grid& grid, const MarketGrid& market, const Log& log,
+                         Results& results) {
+  Market out;
+  out.name = market.name;
+  const Values values = market_values(grid, market);
+  try {
+    market::PanelInput input = read_market(market, values, log, out);
+    const std::vector<std::string>& dates = input.returns.dates;
+    out.training_rows = backtest::split_row(dates, values.text("split"));
+    const Index first = first_period(values, dates, out.training_rows);
+    if (first >= input.returns.rows())
+      throw InputError(
+          fmt::format("{} rows of returns leave no period to test on; give more of them, a shorter "
+                      "lookback, or "
+                      "an earlier split",
+                      input.returns.rows()));
+    out.tickers = input.returns.tickers;
+    out.dates.assign(dates.begin() + first, dates.end());
+    out.first_date = dates.front();
+    out.periods_per_year = values.real("periods-per-year");
+    out.risk_free = values.real("risk-free") / out.periods_per_year;
+    out.warnings = input.warnings;
+    results.markets.push_back(std::move(out));
+    return std::move(input.returns);
+  } catch (const InputError& error) {
+    throw InputError(in_market(market, error.what()));
+  }
+}
+
+void add_cells(const Grid& grid, Index market, Results& results) {
+  const auto n =
+      static_cast<Index>(results.markets[static_cast<std::size_t>(market)].tickers.size());
+  for (const std::string& k : grid.ks) {
+    Cell cell;
+    cell.market = market;
+    cell.k_given = k;
+    try {
+      cell.k = std::get<settings::CountOrShare>(settings::parse(settings::find("k"), k)).of(n, "k");
+    } catch (const InputError& error) {
+      throw InputError(in_market(grid.markets[static_cast<std::size_t>(market)], error.what()));
+    }
+    for (std::size_t method = 0; method < results.methods.size(); ++method) {
+      cell.method = static_cast<Index>(method);
+      if (results.methods[method].training.empty()) {
+        cell.seed.reset();
+        results.cells.push_back(cell);
+        continue;
+      }
+      for (const std::uint64_t seed : grid.seeds) {
+        cell.seed = seed;
+        results.cells.push_back(cell);
+      }
+    }
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> versions() {
+  const BuildInfo info = build_info();
+  return {{"sharpen", info.version},
+          {"compiler", info.compiler},
+          {"build", info.build_type},
+          {"blas", info.blas}};
+}
+
+}  // namespace
+
+Plan plan_study(const Grid& grid, const Log& log) {
+  Plan plan;
+  plan.results.name = grid.name;
+  plan.results.settings = grid.toml;
+  plan.results.versions = versions();
+  for (const MethodGrid& method : grid.methods)
+    plan.results.methods.push_back(method_of(grid, method));
+  for (const MarketGrid& market : grid.markets)
+    for (const MethodGrid& method : grid.methods) {
+      plan.values.push_back(method_values(grid, &market, method));
+      try {  // before any panel is read
+        market::check_panel_settings(plan.values.back());
+        static_cast<void>(backtest::backtest_settings(plan.values.back()));
+        backtest::check_split(plan.values.back().text("split"));
+        if (plan.values.back().has("stats-from"))
+          backtest::check_stats_from(plan.values.back().text("stats-from"));
+      } catch (const InputError& error) {
+        throw InputError(fmt::format("market {}, method {}: {}", printable(market.name),
+                                     printable(method.name), error.what()));
+      }
+    }
+  for (std::size_t market = 0; market < grid.markets.size(); ++market) {
+    plan.returns.push_back(add_market(grid, grid.markets[market], log, plan.results));
+    add_cells(grid, static_cast<Index>(market), plan.results);
+  }
+  return plan;
+}
+
+Values Plan::values_of(Index cell) const {
+  const Cell& at = results.cells[static_cast<std::size_t>(cell)];
+  const auto methods = static_cast<Index>(results.methods.size());
+  Values out = values[static_cast<std::size_t>(at.market * methods + at.method)];
+  out.set_flag("k", at.k_given);
+  if (at.seed) out.set_flag("seed", fmt::format("{}", *at.seed));
+  return out;
+}
+
+}  // namespace sharpen::study
