@@ -13,6 +13,7 @@
 #include "inspect.hpp"
 #include "output.hpp"
 #include "predict.hpp"
+#include "report.hpp"
 #include "sharpen/base/error.hpp"
 #include "simulate.hpp"
 #include "solve.hpp"
@@ -34,6 +35,7 @@ void run_command(const settings::Values& values) {
     case settings::predict: return run_predict(values);
     case settings::inspect: return inspect(values);
     case settings::study: return run_study_command(values);
+    case settings::report: return run_report(values);
     default: break;
   }
   throw std::logic_error("a command of the table has no function");
