@@ -19,7 +19,7 @@ from . import negative, sparse
 from .layers import PEERS
 from .problem import Problem, make_problem
 from .processes import ask
-from .results import write_results
+from .results import replace_file, write_results
 
 CPP = "sharpen from C++"
 HEADLINE = (100, 64)  # n, B of the ratios that have a bound
@@ -181,7 +181,7 @@ def main() -> int:
         "negative": run.negative(),
     }
     results["seconds"] = time.time() - begun
-    (settings.output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    replace_file(settings.output / "results.json", json.dumps(results, indent=1) + "\n")
     right = write_results(results, settings.output)
     return 0 if right else 1
 

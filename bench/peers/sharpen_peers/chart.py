@@ -12,6 +12,7 @@ COLORS = {
     "sharpen from PyTorch": "#08a045",
     "closed form, stored inverse": "#1f77b4",
     "closed form, cholesky_solve": "#6baed6",
+    "closed form, triangular solves": "#17becf",
     "ProxSuite QPLayer": "#9467bd",
     "qpth": "#c49c94",
     "CVXPYlayers, SCS": "#d62728",

@@ -54,6 +54,9 @@ def ask(command: list[str], limit: float, threads: int) -> dict:
         os.killpg(process.pid, signal.SIGKILL)  # the group is the one started above
         output, errors = process.communicate()
         return {**last_object(output), "status": "time limit", "reason": f"{limit:g} s are over"}
+    except BaseException:  # Ctrl-C does not reach another session by itself
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
     result = last_object(output)
     if process.returncode != 0 or not result:
         missing = "ModuleNotFoundError" in errors
