@@ -74,5 +74,6 @@ int exit_code_of(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   // A closed pipe is for print() to see, not a death in the middle of writing a file.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write, like a full disk
   return sharpen::app::exit_code_of({argv + (argc > 0 ? 1 : 0), argv + argc});
 }

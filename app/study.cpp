@@ -48,16 +48,8 @@ void make_folder(const fs::path& folder) {
 
 // --force: what is there gets another name, and everybody is told which.
 void set_aside(const fs::path& file, const Log& log) {
-  std::error_code error;
-  if (!fs::exists(file, error)) return;
-  for (int number = 1;; ++number) {
-    fs::path other = file;
-    other.replace_filename(fmt::format("study-{}.db", number));
-    if (fs::exists(other, error)) continue;
-    fs::rename(file, other, error);
-    if (error) throw Failure(fmt::format("cannot rename {}: {}", shown(file), error.message()));
-    return log.warning(fmt::format("the study that was there is now {}", shown(other)));
-  }
+  const fs::path other = study::set_aside(file);
+  if (!other.empty()) log.warning(fmt::format("the study that was there is now {}", shown(other)));
 }
 
 study::RunSettings run_settings(const Values& values) {

@@ -108,10 +108,11 @@ std::string simulation_words(const market::SimulationSettings& s) {
       s.days, s.start_date, shortest(s.predictability), s.factors, s.seed);
 }
 
-// What else decides on the numbers that come from a file.
+// What else decides on the numbers that come from a market.
 std::string reading_words(const Values& values) {
   std::string out;
-  for (const std::string_view name : {"gross", "from", "to", "universe", "max-gap", "on-suspect"})
+  for (const std::string_view name :
+       {"gross", "from", "to", "universe", "max-gap", "on-suspect", "stats-from"})
     if (values.has(name) && values.origin(name) != settings::Origin::preset)
       out += fmt::format(" {}={}", name, values.written(name));
   return out;

@@ -44,6 +44,8 @@ backtest::Expectations stored_oracle(const backtest::Run& run) {
 backtest::Run oracle_of(const backtest::Expectations& stored, const Market& market) {
   backtest::Run run;
   run.risk_free = market.risk_free;
+  if (stored.values.size() != 3 * stored.rows.size())
+    throw StoreFailure("the file of the study holds numbers that no run has; begin anew");
   for (std::size_t p = 0; p < stored.rows.size(); ++p) {
     run.dates.emplace_back();
     run.gross_returns.push_back(stored.values[3 * p]);
@@ -89,10 +91,15 @@ class Runner {
 
   void run(Index job, int threads) {
     const Threads own(threads);
-    switch (jobs_[at(job)].kind) {
-      case Job::Kind::training: train(job, own); break;
-      case Job::Kind::oracle: foresee(job, own); break;
-      case Job::Kind::cell: decide(job, own); break;
+    try {
+      switch (jobs_[at(job)].kind) {
+        case Job::Kind::training: train(job, own); break;
+        case Job::Kind::oracle: foresee(job, own); break;
+        case Job::Kind::cell: decide(job, own); break;
+      }
+    } catch (...) {
+      broken_ = true;  // nobody works on for a store that cannot be written
+      throw;
     }
     tell(job, 1.0, false);
   }
@@ -121,7 +128,7 @@ class Runner {
             .stop = [this] { return stopped(); }};
   }
 
-  bool stopped() const { return control_.stop && control_.stop(); }
+  bool stopped() const { return broken_ || (control_.stop && control_.stop()); }
 
   std::string name(Index job) const {
     const Job& each = jobs_[at(job)];
@@ -247,16 +254,18 @@ class Runner {
     return found;
   }
 
-  void record(Index job, Cell& found, const std::string& failure, double seconds) {
+  // A run that no reader would accept (a return that is not finite) is a failure of its cell.
+  void record(Index job, Cell& found, std::string failure, double seconds) {
     const Index cell = jobs_[at(job)].cell;
     found.seconds = seconds;
-    found.state = failure.empty() ? CellState::done : CellState::failed;
     {
       const std::lock_guard lock(store_mutex_);
-      if (failure.empty())
-        store_.write_done(cell, found);
-      else
-        store_.write_failed(cell, failure, seconds);
+      try {
+        if (failure.empty()) store_.write_done(cell, found);
+      } catch (const Failure& error) {
+        failure = error.what();
+      }
+      if (!failure.empty()) store_.write_failed(cell, failure, seconds);
     }
     const std::lock_guard lock(progress_mutex_);
     ++tally_.computed;
@@ -281,6 +290,7 @@ class Runner {
   std::vector<Job> jobs_;
   std::vector<Shared> shared_;
   std::mutex store_mutex_, progress_mutex_;
+  std::atomic<bool> broken_ = false;
   std::vector<double> share_;
   double done_ = 0.0, total_ = 0.0;
   std::string doing_;
