@@ -32,7 +32,7 @@ Json value_json(const settings::Values& values, const settings::Setting& setting
 Json settings_json(const settings::Values& values) {
   Json out = Json::object();
   for (const settings::Setting& setting : settings::table())
-    if (values.takes(setting.name) && values.has(setting.name) && setting.in_file)
+    if ((setting.commands & values.command()) != 0 && values.has(setting.name) && setting.in_file)
       out[std::string(setting.name)] = value_json(values, setting);
   return out;
 }
