@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test bench peers evidence docs fuzz format lint clean
+.PHONY: help demo build test wheel bench peers evidence docs fuzz format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -18,9 +18,13 @@ build: ## build the program: build/release/bin/sharpen
 	@tools/build release sharpen_app
 
 test: ## build and run every test, optimised and under the sanitizers, and fuzz the readers shortly
-	@tools/setup build fuzz
-	@tools/test release asan $$(command -v clang++-14 >/dev/null && echo fuzz || \
+	@tools/setup build fuzz python
+	@tools/test release python asan $$(command -v clang++-14 >/dev/null && echo fuzz || \
 		echo "no clang++-14 here: the readers are not fuzzed" >&2)
+
+wheel: ## build a Python wheel that needs no other package: build/wheels
+	@tools/setup build python
+	@tools/wheel
 
 bench: ## build and run the benchmarks
 	@tools/setup

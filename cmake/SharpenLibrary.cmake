@@ -1,4 +1,19 @@
 # The library target: sharpen, alias sharpen::sharpen.
+
+# The Python package of the tests links the library of another build, so that it is compiled once.
+set(SHARPEN_PREBUILT "" CACHE PATH "A build directory whose libsharpen.a to use")
+if(SHARPEN_PREBUILT)
+  add_library(sharpen STATIC IMPORTED GLOBAL)
+  add_library(sharpen::sharpen ALIAS sharpen)
+  set_target_properties(sharpen PROPERTIES
+    IMPORTED_LOCATION "${SHARPEN_PREBUILT}/libsharpen.a"
+    INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_SOURCE_DIR}/include"
+    INTERFACE_COMPILE_FEATURES cxx_std_20
+    INTERFACE_LINK_LIBRARIES "TBB::tbb;fmt::fmt;spdlog::spdlog;tomlplusplus::tomlplusplus;\
+OpenBLAS::Lapacke;ZLIB::ZLIB;SQLite::SQLite3;Threads::Threads")
+  return()
+endif()
+
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/*.cpp)
 
 # Hot kernels exist twice: built for every x86-64, and (name_v3.cpp) for x86-64-v3, chosen at run

@@ -7,7 +7,8 @@
 ``sharpen.torch`` holds the layer for PyTorch; it is imported only when asked for.
 """
 
-from ._core import Failure, InputError, __version__
+from ._core import Failure, InputError
+from ._core import version as __version__
 from ._solve import Portfolio, SharpenWarning, solve
 from ._threads import get_threads, set_threads
 

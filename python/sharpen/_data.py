@@ -39,10 +39,10 @@ def array(data: Any, name: str) -> npt.NDArray[Any]:
         raise TypeError(f"{name} is a masked array; fill it first: {name}.filled(numpy.nan)")
     if not isinstance(data, np.ndarray):
         data = _exported(data, name)
-    kind = data.dtype.kind
-    if kind not in "fiu":
-        raise TypeError(f"{name} has dtype {data.dtype}; give real numbers (float64 or float32)")
-    return data
+    found: npt.NDArray[Any] = data
+    if found.dtype.kind not in "fiu":
+        raise TypeError(f"{name} has dtype {found.dtype}; give real numbers (float64 or float32)")
+    return found
 
 
 def _exported(data: Any, name: str) -> npt.NDArray[Any]:

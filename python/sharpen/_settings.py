@@ -35,7 +35,7 @@ def text(name: str, value: Any) -> str:
         return str(operator.index(value))
     except TypeError:
         pass
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and _core.takes_list(name.replace("_", "-")):
         return _list(name, value)
     if hasattr(value, "__float__") and not hasattr(value, "__len__"):
         return repr(float(value))

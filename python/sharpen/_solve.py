@@ -159,7 +159,7 @@ def solve(
 
 
 def _count(k: Any) -> str:
-    if isinstance(k, (bool, float, np.floating)):
+    if isinstance(k, bool) or not (isinstance(k, str) or hasattr(k, "__index__")):
         raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
     return _settings.text("k", k)
 
@@ -187,7 +187,9 @@ def _solved(
     for name in ("from", "to"):
         if name in given and not table.dated:
             raise InputError(f"{name} needs a panel with dates; give a DataFrame with dates")
-    solved = _core.solve_panel(table.values, table.names, table.labels, kind, given)
+    solved = _core.solve_panel(
+        table.values, table.names, table.labels, table.dated, kind, given
+    )
     return solved, table.dtype
 
 

@@ -99,7 +99,7 @@ class Risk:
         ``score`` prepares for one score of the layer only, ``"symmetric"`` or ``"cholesky"``;
         both by default.
         """
-        cells = _data.table(returns, "returns").values
+        cells = np.array(_data.table(returns, "returns").values)  # may change under our feet
         rows, n = cells.shape
         length = _whole("lookback", lookback)
         if length < 2:
@@ -168,7 +168,7 @@ class Risk:
         return cls(model, torch.arange(len(cells)), None, 0)
 
     def __len__(self) -> int:
-        return self._index.shape[0]
+        return int(self._index.shape[0])
 
     def __getitem__(self, index: Any) -> "Risk":
         if isinstance(index, Risk):
@@ -214,7 +214,7 @@ class Risk:
         data, ends = self._of_windows("targets")
         out = torch.full((len(ends), self.n), float("nan"), dtype=torch.float64)
         known = ends < data.shape[0]
-        out[known] = torch.from_numpy(np.array(data))[ends[known]]
+        out[known] = torch.from_numpy(data)[ends[known]]
         return out
 
     @property
@@ -222,7 +222,7 @@ class Risk:
         """(B, lookback, n) float64: the returns each sample was made from. Only for windows."""
         data, ends = self._of_windows("windows")
         rows = (ends - self._lookback)[:, None] + torch.arange(self._lookback)
-        return torch.from_numpy(np.array(data))[rows]
+        return torch.from_numpy(data)[rows]
 
     def _of_windows(self, what: str) -> tuple[Any, Tensor]:
         if self._data is None:

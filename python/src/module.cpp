@@ -32,7 +32,7 @@ void add_exceptions(nb::module_& module) {
 NB_MODULE(_core, module) {
   module.doc() = "Sharpen's C++ library; import sharpen instead.";
   sharpen::python::add_exceptions(module);
-  module.attr("__version__") = SHARPEN_VERSION;
+  module.attr("version") = SHARPEN_VERSION;
   sharpen::python::add_settings(module);
   sharpen::python::add_solve(module);
   sharpen::python::add_layer(module);

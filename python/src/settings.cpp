@@ -52,35 +52,30 @@ settings::Values values_of(settings::Command command, const SettingTexts& given)
 }
 
 std::string in_python_words(std::string message) {
-  // "target-volatility = 0 is outside ..."
-  for (const settings::Setting& setting : settings::table()) {
-    const std::string name = std::string(setting.name) + " = ";
-    for (auto at = message.find(name); at != std::string::npos; at = message.find(name, at + 1))
-      message.replace(at, name.size(), with_underscores(setting.name) + " = ");
-  }
-  std::string out;
-  out.reserve(message.size());
-  const auto word = [&](std::size_t i) {
+  const auto in_word = [&](std::size_t i) {
     return i < message.size() &&
-           (std::islower(static_cast<unsigned char>(message[i])) != 0 || message[i] == '-');
+           (std::isalnum(static_cast<unsigned char>(message[i])) != 0 || message[i] == '-');
   };
-  const auto starts_word = [&](std::size_t i) {
-    return i == 0 || message[i - 1] == ' ' || message[i - 1] == '(' || message[i - 1] == '"';
-  };
-  for (std::size_t i = 0; i < message.size();) {
-    if (message.compare(i, 2, "--") == 0 && starts_word(i) && word(i + 2) &&
-        message[i + 2] != '-') {
-      for (i += 2; word(i); ++i) out.push_back(message[i] == '-' ? '_' : message[i]);
-    } else {
-      out.push_back(message[i++]);
+  for (const settings::Setting& setting : settings::table()) {
+    // "--max-gap", then "max-gap"; a name without hyphens is the same word in both.
+    for (const std::string& name : {"--" + std::string(setting.name), std::string(setting.name)}) {
+      if (name.find('-') == std::string::npos) continue;
+      const std::string ours = with_underscores(setting.name);
+      for (auto at = message.find(name); at != std::string::npos; at = message.find(name, at + 1))
+        if ((at == 0 || !in_word(at - 1)) && !in_word(at + name.size()))
+          message.replace(at, name.size(), ours);
     }
   }
-  return out;
+  return message;
 }
 
 void add_settings(nb::module_& module) {
   module.def("setting_names", &names_of, nb::arg("command"),
              "Names of the settings that a command takes, with underscores.");
+  module.def(
+      "takes_list",
+      [](const std::string& name) { return settings::find(name).kind == settings::Kind::list; },
+      nb::arg("name"), "Whether the setting of this name, with hyphens, is a list.");
   module.def(
       "check_settings",
       [](const std::string& command, const SettingTexts& given) {

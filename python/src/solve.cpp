@@ -41,22 +41,22 @@ market::PanelKind kind_of(const std::string& name) {
 }
 
 std::unique_ptr<Solved> solve_panel(const Matrix& cells, std::vector<std::string> tickers,
-                                    std::vector<std::string> dates, const std::string& kind,
-                                    const SettingTexts& given) {
+                                    std::vector<std::string> dates, bool dated,
+                                    const std::string& kind, const SettingTexts& given) {
   const nb::gil_scoped_release release;
   const ConstMat values = view(cells);
   market::RawPanel raw;
   raw.kind = kind_of(kind);
+  raw.file = kind == "prices" ? "prices" : "returns";  // the argument, for messages
   raw.panel.dates = std::move(dates);
   raw.panel.tickers = std::move(tickers);
   raw.panel.values.assign(values.data, values.data + values.rows * values.cols);
   if (raw.panel.rows() != values.rows || raw.panel.n() != values.cols)
     throw InputError("every row needs a label and every column a name");
   Values settings = values_of(settings::solve, given);
-  market::cut_panel(settings, raw);
-  market::PanelInput panel = market::clean_panel_input(settings, std::move(raw));
+  market::PanelInput panel = market::memory_panel_input(settings, std::move(raw), dated);
   const Threads threads = threads_of(settings);
-  auto input = baseline::window_input(settings, std::move(panel.returns), "",
+  auto input = baseline::window_input(settings, std::move(panel.returns), std::move(panel.file),
                                       std::move(panel.warnings), threads);
   return solved(std::move(settings), std::move(input));
 }
@@ -86,7 +86,7 @@ std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covarian
                           .mean = {mu.begin(), mu.end()},
                           .covariance = {Sigma.data, Sigma.data + n * n}};
   Values settings = values_of(settings::solve, given);
-  auto input = baseline::moments_input(settings, std::move(moments), "");
+  auto input = baseline::moments_input(settings, std::move(moments), "Sigma");
   return solved(std::move(settings), std::move(input));
 }
 
@@ -199,7 +199,7 @@ void add_solve(nb::module_& module) {
       .def("reasons", &reasons)
       .def("best_left_out", &best_left_out);
   module.def("solve_panel", &solve_panel, nb::arg("values"), nb::arg("names"), nb::arg("dates"),
-             nb::arg("kind"), nb::arg("settings"));
+             nb::arg("dated"), nb::arg("kind"), nb::arg("settings"));
   module.def("solve_file", &solve_file, nb::arg("file"), nb::arg("kind"), nb::arg("settings"));
   module.def("solve_moments", &solve_moments, nb::arg("mu"), nb::arg("Sigma"), nb::arg("names"),
              nb::arg("settings"));

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "market/panel_kind.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -97,6 +98,25 @@ auto in_file(const std::string& file, const Work& work) {
   }
 }
 
+// What a reader refuses cell by cell, and by the whole.
+void check_cells(const RawPanel& raw) {
+  const ConstMat cells = raw.panel.matrix();
+  const double least = least_value(raw.kind, Cells::raw);
+  for (Index t = 0; t < cells.rows; ++t)
+    for (Index j = 0; j < cells.cols; ++j) {
+      const double value = cells(t, j);
+      if (std::isnan(value) || (std::isfinite(value) && value >= least)) continue;
+      const KindFault fault = std::isinf(value)
+                                  ? KindFault{"is not a number", "leave it out, or correct it"}
+                                  : below_least(raw.kind);
+      throw InputError(
+          fmt::format("{}{} {} (row {} ({}), column {}); {}", place(raw.file), shortest(value),
+                      fault.what, t, printable(raw.panel.dates[static_cast<std::size_t>(t)]),
+                      printable(raw.panel.tickers[static_cast<std::size_t>(j)]), fault.remedy));
+    }
+  check_kind(raw.panel.values, raw.kind, raw.file);
+}
+
 }  // namespace
 
 void check_panel_settings(const Values& values) {
@@ -170,6 +190,14 @@ Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings) {
 PanelInput read_panel_input(const Values& values, const Log& log) {
   PanelInput input = clean_panel_input(values, read_raw_panel(values, log));
   doubt_periods(values, input.returns, input.warnings);
+  return input;
+}
+
+PanelInput memory_panel_input(const Values& values, RawPanel raw, bool dated) {
+  check_cells(raw);
+  cut_panel(values, raw);
+  PanelInput input = clean_panel_input(values, std::move(raw));
+  if (dated) doubt_periods(values, input.returns, input.warnings);
   return input;
 }
 

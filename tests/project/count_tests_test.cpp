@@ -39,6 +39,18 @@ TEST(CountTests, CountsADisabledTestAsSkipped) {
   EXPECT_EQ(count("\t<testcase name=\"x\" status=\"disabled\">\n"), "0 0 1\n");
 }
 
+TEST(CountTests, ReadsWhatPytestWritesOnOneLine) {
+  EXPECT_EQ(count("<?xml version=\"1.0\"?><testsuites><testsuite name=\"pytest\" tests=\"5\">"
+                  "<testcase classname=\"t\" name=\"a\" time=\"0.1\" />"
+                  "<testcase classname=\"t\" name=\"b\"><failure message=\"x\">line\n"
+                  "next</failure></testcase>"
+                  "<testcase classname=\"t\" name=\"c\"><skipped message=\"no data\">"
+                  "c.py:1</skipped></testcase>"
+                  "<testcase classname=\"t\" name=\"d\"><error message=\"y\">z</error></testcase>"
+                  "<testcase classname=\"t\" name=\"e\" /></testsuite></testsuites>\n"),
+            "2 2 1\n");
+}
+
 TEST(CountTests, FindsNothingInAnEmptyFile) { EXPECT_EQ(count(""), "0 0 0\n"); }
 
 }  // namespace

@@ -46,5 +46,9 @@ void cut_panel(const settings::Values& values, RawPanel& raw);
 // The rest of it, for a panel from wherever: cleaned, then simple returns. An empty name of a file
 // stands for a panel from memory.
 PanelInput clean_panel_input(const settings::Values& values, RawPanel raw);
+// All of it for a panel from memory, its cells checked as those of a file are; raw.file names it in
+// messages. `dated`: whether the labels of its rows are dates, from which periods a year can be
+// told.
+PanelInput memory_panel_input(const settings::Values& values, RawPanel raw, bool dated);
 
 }  // namespace sharpen::market

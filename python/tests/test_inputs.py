@@ -1,0 +1,239 @@
+"""What may be given, and what is said about what may not."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sharpen
+from sharpen import _data
+
+
+@pytest.fixture
+def expected(prices):
+    return sharpen.solve(prices, 3)
+
+
+def weights(found):
+    return list(found.array)
+
+
+def test_arrays_and_frames_agree(prices, expected):
+    array = prices.to_numpy()
+    assert weights(sharpen.solve(array, 3)) == weights(expected)
+    assert sharpen.solve(array, 3).names[0] == "asset1"
+    assert weights(sharpen.solve(np.asfortranarray(array), 3)) == weights(expected)
+    assert weights(sharpen.solve(np.repeat(array, 2, axis=1)[:, ::2], 3)) == weights(expected)
+    assert weights(sharpen.solve(array.tolist(), 3)) == weights(expected)
+
+
+def test_read_only_unaligned_and_swapped_arrays_are_fine(prices, expected):
+    array = prices.to_numpy().copy()
+    array.flags.writeable = False
+    assert weights(sharpen.solve(array, 3)) == weights(expected)
+    raw = np.zeros(array.nbytes + 1, dtype=np.uint8)
+    unaligned = raw[1:].view(np.float64).reshape(array.shape)
+    unaligned[:] = array
+    assert not unaligned.flags.aligned
+    assert weights(sharpen.solve(unaligned, 3)) == weights(expected)
+    assert weights(sharpen.solve(array.astype(">f8"), 3)) == weights(expected)
+
+
+def test_float64_in_c_order_is_not_copied(prices):
+    array = np.ascontiguousarray(prices.to_numpy())
+    assert np.shares_memory(_data.table(array, "prices").values, array)
+    assert np.shares_memory(_data.table(pd.DataFrame(array), "prices").values, array)
+
+
+def test_polars_and_arrow_keep_names_and_dates(prices, expected):
+    frame = pl.from_pandas(prices.reset_index(names="date"))
+    for data in (frame, frame.to_arrow(), frame.with_columns(pl.col("date").cast(pl.Date))):
+        found = sharpen.solve(data, 3)
+        assert weights(found) == weights(expected)
+        assert found.names == list(prices.columns)
+        assert found.window == expected.window
+    assert weights(sharpen.solve(frame.drop("date"), 3)) == weights(expected)
+    assert isinstance(frame.to_arrow(), pa.Table)
+
+
+def test_anything_with_the_arrow_interface(prices, expected):
+    class Stream:
+        def __init__(self, table):
+            self.table = table
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.table.__arrow_c_stream__(requested_schema)
+
+    found = sharpen.solve(Stream(pa.table(dict(prices.items()))), 3)
+    assert weights(found) == weights(expected)
+    assert found.names == list(prices.columns)
+
+
+def test_dlpack(prices, expected):
+    import torch
+
+    assert weights(sharpen.solve(torch.from_numpy(prices.to_numpy()), 3)) == weights(expected)
+    leaf = torch.tensor(prices.to_numpy(), requires_grad=True)
+    assert weights(sharpen.solve(leaf, 3)) == weights(expected)
+
+
+def test_float32_in_gives_float32_out(prices, expected):
+    found = sharpen.solve(prices.astype(np.float32), 3)
+    assert found.weights.dtype == np.float32
+    assert np.allclose(found.array, expected.array, atol=1e-3)
+    assert sharpen.solve(prices.to_numpy(np.float32), 3).array.dtype == np.float32
+    mu, Sigma = np.ones(3, np.float32), np.eye(3, dtype=np.float32)
+    assert sharpen.solve((mu, Sigma), 2).array.dtype == np.float32
+
+
+def test_whole_numbers_become_float64(prices):
+    cents = (100 * prices).round().astype(int)
+    found = sharpen.solve(cents, 3)
+    assert found.array.dtype == np.float64
+    assert weights(found) == weights(sharpen.solve(cents.astype(float), 3))
+
+
+def test_nullable_columns(prices, expected):
+    assert weights(sharpen.solve(prices.astype("Float64"), 3)) == weights(expected)
+
+
+def test_names_of_moments(prices):
+    returns = prices.pct_change().iloc[1:]
+    mu, Sigma = returns.mean(), returns.cov()
+    found = sharpen.solve((mu, Sigma), 3)
+    assert found.names == list(prices.columns)
+    shuffled = Sigma.iloc[::-1, ::-1]
+    assert sharpen.solve((mu, shuffled), 3).holdings == found.holdings
+    assert sharpen.solve((mu.to_numpy(), Sigma), 3).holdings == found.holdings
+    assert sharpen.solve((mu, Sigma.to_numpy()), 3).holdings == found.holdings
+
+
+def test_missing_values_are_cleaned_as_the_command_line_does(prices):
+    prices = prices.copy()
+    prices.iloc[5:8, 2] = np.nan
+    prices.iloc[:40, 3] = np.nan
+    with pytest.warns(sharpen.SharpenWarning, match="N3"):
+        found = sharpen.solve(prices, 3)
+    assert "N3" not in found.names and "N2" in found.names
+    with pytest.warns(sharpen.SharpenWarning):
+        assert "N3" in sharpen.solve(prices, 3, universe="available").names
+
+
+def test_monthly_dates(prices):
+    months = prices.iloc[:60].copy()
+    months.index = pd.period_range("2019-01", periods=60, freq="M")
+    found = sharpen.solve(months, 3, lookback="all", periods_per_year=12)
+    assert found.window["rows"] == 59
+    months.index = [str(p) for p in months.index]
+    with pytest.warns(sharpen.SharpenWarning, match="and periods_per_year is 252"):
+        assert sharpen.solve(months, 3, lookback="all", to="2020").window["to"] == "2020-12"
+
+
+WRONG = [
+    (lambda p: dict(data=None), TypeError, "needs prices, returns= or moments"),
+    (lambda p: dict(data=p, returns=p), TypeError, "not both"),
+    (lambda p: dict(data=p, k=0), ValueError, r"k = 0 is outside"),
+    (lambda p: dict(data=p, k=13), ValueError, r"k = 13 is outside \[1, 12\]"),
+    (lambda p: dict(data=p, k=2.5), TypeError, "k = 2.5 is neither a count"),
+    (lambda p: dict(data=p, k=True), TypeError, "k = True is neither a count"),
+    (lambda p: dict(data=p, k="many"), ValueError, "k = many"),
+    (lambda p: dict(data=p, k=[3]), (TypeError, ValueError), "k"),
+    (lambda p: dict(data=p, optimizer="swop"), ValueError, "did you mean swap"),
+    (lambda p: dict(data=p, optimizer=3), TypeError, "optimizer is of type int"),
+    (lambda p: dict(data=p, shrinkge=0.1), TypeError, "'shrinkge'; did you mean shrinkage"),
+    (lambda p: dict(data=p, shrinkage=1.5), ValueError, r"shrinkage = 1.5 is outside \[0, 1\]"),
+    (lambda p: dict(data=p, shrinkage=np.array([0.1, 0.2])), TypeError, "shrinkage is of type"),
+    (lambda p: dict(data=p, target_volatility=0), ValueError, "target_volatility = 0 is outside"),
+    (lambda p: dict(data=p, lookback=1), ValueError, "lookback = 1"),
+    (lambda p: dict(data=p, lookback=5000), ValueError, "lookback = 5000 is more than"),
+    (lambda p: dict(data=p, net="any", sizing="budget"), ValueError, "net = any"),
+    (lambda p: dict(data=p, gross=True), ValueError, "gross has no meaning here"),
+    (lambda p: dict(data=p, tickers=["N1", "M2"]), ValueError, "M2.*did you mean N2"),
+    (lambda p: dict(data=p, demo=True), TypeError, "unexpected keyword argument 'demo'"),
+    (lambda p: dict(data=p, threads=-1), ValueError, "threads = -1"),
+    (lambda p: dict(data=p["N1"]), ValueError, "prices is a Series"),
+    (lambda p: dict(data=p.to_numpy()[0]), ValueError, r"prices has shape \(12,\)"),
+    (lambda p: dict(data=p.to_numpy()[None]), ValueError, r"prices has shape \(1, 261, 12\)"),
+    (lambda p: dict(data=p.to_numpy() * 1j), TypeError, "prices has dtype complex128"),
+    (lambda p: dict(data=p.to_numpy().astype(object)), TypeError, "prices has dtype object"),
+    (lambda p: dict(data=p.to_numpy() > 3), TypeError, "prices has dtype bool"),
+    (lambda p: dict(data=p.to_numpy().astype(str)), TypeError, "prices has dtype <U"),
+    (lambda p: dict(data={"a": [1, 2]}), TypeError, "prices is of type dict"),
+    (lambda p: dict(data=3.0), ValueError, r"prices has shape \(\)"),
+    (lambda p: dict(data=[[1.0], [1.0, 2.0]]), (TypeError, ValueError), "prices"),
+    (lambda p: dict(data=np.ma.masked_array(p.to_numpy())), TypeError, "masked array"),
+    (lambda p: dict(data=p.assign(X="a")), TypeError, "prices: column 'X' has dtype object"),
+    (lambda p: dict(data=p.reset_index()), TypeError, "column 'index' has dtype datetime"),
+    (lambda p: dict(data=p.rename(columns={"N1": "N2"})), ValueError, "column 'N2' appears more"),
+    (lambda p: dict(data=p.iloc[::-1]), ValueError, "prices: dates must increase"),
+    (lambda p: dict(data=p.iloc[[0, 1, 1, 2]]), ValueError, "prices: dates must increase"),
+    (lambda p: dict(data=p.iloc[:1]), ValueError, "prices"),
+    (lambda p: dict(data=p.iloc[:0]), ValueError, ""),
+    (lambda p: dict(data=p.iloc[:, :0]), ValueError, ""),
+    (lambda p: dict(data=p.replace(p.iloc[3, 2], np.inf)), ValueError, "row 3 .*column 'N2' is inf"),
+    (lambda p: dict(data=-p), ValueError, "returns"),
+    (lambda p: dict(data=p.to_numpy(), to="2024"), ValueError, "to needs a panel with dates"),
+    (lambda p: dict(data=p, to="soon"), ValueError, "to = soon|to: soon|soon"),
+    (lambda p: dict(data="no/such/file.csv"), ValueError, "no/such/file.csv"),
+    (lambda p: dict(returns=p), ValueError, "gross|prices"),
+    (lambda p: dict(data=(np.ones(3),)), ValueError, "a pair"),
+    (lambda p: dict(data=(np.ones(3), np.eye(2))), ValueError, r"Sigma has shape \(2, 2\)"),
+    (lambda p: dict(data=(np.ones((3, 1)), np.eye(3))), ValueError, r"mu has shape \(3, 1\)"),
+    (lambda p: dict(data=(np.array([1, np.nan]), np.eye(2)), k=1), ValueError, r"mu\[1\] is nan"),
+    (lambda p: dict(data=(np.ones(2), np.array([[1, 0], [0, np.inf]])), k=1), ValueError, r"1, 1"),
+    (lambda p: dict(data=(np.ones(2), np.array([[1, 2], [2, 1.0]])), k=1), ValueError, ""),
+    (lambda p: dict(data=(np.ones(2), np.array([[1, 0.5], [0, 1]])), k=1), ValueError, "symmetric"),
+    (lambda p: dict(data=(np.ones(2), np.eye(2)), k=1, lookback=3), ValueError, "lookback has no"),
+    (lambda p: dict(data=(np.ones(0), np.zeros((0, 0))), k=1), ValueError, ""),
+    (lambda p: dict(data=(["a", "b"], np.eye(2)), k=1), TypeError, "mu has dtype"),
+    (lambda p: dict(data=(pd.Series([1.0, 2], ["a", "a"]), np.eye(2)), k=1), ValueError, "'a'"),
+]
+
+
+@pytest.mark.parametrize("make,error,message", WRONG)
+def test_wrong_input_is_named(prices, make, error, message):
+    arguments = make(prices)
+    arguments.setdefault("k", 3)
+    data = arguments.pop("data", None)
+    with pytest.raises(error, match=message) as caught:
+        sharpen.solve(data, **arguments)
+    assert "--" not in str(caught.value)
+    if isinstance(caught.value, ValueError):
+        assert isinstance(caught.value, sharpen.InputError)
+
+
+def test_another_device_is_named():
+    class Elsewhere:
+        device = "cuda:0"
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, stream=None):
+            raise AssertionError("must not be asked for")
+
+    with pytest.raises(sharpen.InputError, match="prices is on device cuda:0"):
+        sharpen.solve(Elsewhere(), 3)
+
+
+def test_numbers_out_of_range_are_a_failure():
+    with pytest.raises((sharpen.Failure, sharpen.InputError)):
+        sharpen.solve((np.array([1e300, 1e300]), np.eye(2) * 1e-300), 1, sizing="budget")
+
+
+def test_pandas_is_not_needed(tmp_path):
+    """Where pandas is missing weights are an array and reasons a list."""
+    code = """
+import sys
+sys.modules["pandas"] = None
+import numpy as np, sharpen
+found = sharpen.solve((np.array([1.0, 2.0, 3.0]), np.eye(3)), 2)
+assert isinstance(found.weights, np.ndarray), type(found.weights)
+assert [row["asset"] for row in found.explain()] == ["asset3", "asset2"]
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)

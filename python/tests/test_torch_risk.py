@@ -1,0 +1,220 @@
+"""sharpen.torch.Risk: alignment, indexing, pickling, loaders."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import sharpen
+from sharpen.torch import Risk, SparseTangent
+
+
+@pytest.fixture
+def risk(returns):
+    return Risk.from_windows(returns[:60, :7], 20)
+
+
+def weights(risk):
+    mu = torch.linspace(-1, 1, len(risk) * risk.n, dtype=torch.float64).sin()
+    return SparseTangent(3)(mu.reshape(len(risk), risk.n), risk)
+
+
+def test_samples_precede_their_targets(returns, risk):
+    R = torch.from_numpy(returns[:60, :7])
+    assert len(risk) == 40 and risk.n == 7
+    assert torch.equal(risk.targets, R[20:])
+    assert torch.equal(risk.windows[5], R[5:25])
+    assert torch.equal(risk[[39, 0]].targets, R[[59, 20]])
+    assert torch.equal(risk[[39, 0]].windows[1], R[:20])
+
+
+def test_later_rows_change_no_earlier_sample(returns, risk):
+    changed = returns[:60, :7].copy()
+    changed[45:] *= -3.0
+    later = Risk.from_windows(changed, 20)
+    assert torch.equal(weights(risk[:26]), weights(later[:26]))  # windows before row 46
+    assert not torch.equal(weights(risk[26:]), weights(later[26:]))
+
+
+def test_windows_and_covariances_agree(returns, risk):
+    Sigmas = []
+    for end in range(20, 60):
+        S = np.cov(returns[end - 20 : end, :7].T)
+        Sigmas.append(0.9 * S + 0.1 * np.trace(S) / 7 * np.eye(7))
+    given = Risk.from_covariance(np.array(Sigmas))
+    assert torch.allclose(weights(given), weights(risk), rtol=1e-9, atol=1e-12)
+    one = Risk.from_covariance(torch.from_numpy(Sigmas[3]))
+    assert len(one) == 1
+    assert torch.allclose(weights(one), weights(risk[3]), rtol=1e-9, atol=1e-12)
+
+
+def test_the_window_for_tomorrow(returns):
+    risk = Risk.from_windows(returns[:20, :7], 20, ends=[20])
+    assert len(risk) == 1 and risk.targets.isnan().all()
+    whole = Risk.from_windows(returns[:40, :7], 20)
+    assert torch.equal(weights(risk), weights(whole[0]))
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        3,
+        -1,
+        np.int64(7),
+        slice(2, 9),
+        slice(None, None, -3),
+        [5, 1, 5],
+        (5, 1),
+        [],
+        np.array([4, 2]),
+        np.arange(40) % 3 == 0,
+        torch.tensor([6, 6, 0]),
+        torch.tensor([1, 2], dtype=torch.int32),
+        torch.arange(40) > 35,
+        torch.tensor(4),
+        range(3, 6),
+    ],
+)
+def test_indexing_is_numpys(risk, index):
+    if isinstance(index, torch.Tensor):
+        chosen = index.numpy()
+    elif isinstance(index, (list, tuple, range)):
+        chosen = np.array(index, dtype=int)
+    else:
+        chosen = index
+    rows = np.atleast_1d(np.arange(40)[chosen])
+    part = risk[index]
+    assert len(part) == len(rows)
+    assert torch.equal(part.targets, risk.targets[torch.from_numpy(rows.copy())])
+    assert part._model is risk._model  # nothing is factored again
+
+
+def test_parts_of_parts(risk):
+    assert torch.equal(risk[10:20][[3, 0]].targets, risk.targets[[13, 10]])
+    assert torch.equal(weights(risk[10:20][[3, 0]]), weights(risk[[13, 10]]))
+
+
+@pytest.mark.parametrize(
+    "index,error",
+    [
+        (40, IndexError),
+        (-41, IndexError),
+        ([0, 99], IndexError),
+        (np.ones(3, bool), IndexError),
+        ("a", TypeError),
+        (None, TypeError),
+        (1.5, TypeError),
+        (torch.tensor([0.5]), TypeError),
+        ([0.5], TypeError),
+    ],
+)
+def test_wrong_indices(risk, index, error):
+    with pytest.raises(error, match="risk"):
+        risk[index]
+
+
+def test_pickling(risk):
+    for part in (risk, risk[[7, 3]], Risk.from_covariance(np.diag([1.0, 2.0, 3.0, 4.0]))):
+        twin = pickle.loads(pickle.dumps(part))
+        assert torch.equal(weights(twin), weights(part))
+
+
+def test_the_data_may_change_afterwards(returns):
+    data = returns[:60].copy()
+    risk = Risk.from_windows(data, 10, form="low-rank")
+    before, targets = weights(risk), risk.targets
+    data[:] = 0.0
+    assert torch.equal(weights(risk), before)
+    assert torch.equal(risk.targets, targets)
+
+
+def test_frames_and_tensors(returns, risk):
+    frame = pd.DataFrame(returns[:60, :7])
+    for data in (frame, torch.from_numpy(returns[:60, :7]), np.asfortranarray(returns[:60, :7])):
+        assert torch.equal(weights(Risk.from_windows(data, 20)), weights(risk))
+
+
+def test_a_bad_window_is_a_status(returns):
+    data = returns[:30, :4].copy()
+    data[5:16] = 0.0
+    risk = Risk.from_windows(data, 10)
+    assert risk.statuses[5] == "invalid_input" and risk.statuses[0] == "ok"
+    w, aux = SparseTangent(2)(torch.ones(20, 4, dtype=torch.float64), risk, return_aux=True)
+    assert aux.statuses[5] == "invalid_input" and w[5].isnan().all()
+    assert not w[0].isnan().any()
+
+
+class Days(torch.utils.data.Dataset):
+    def __init__(self, risk):
+        self.x, self.r = risk.windows.flatten(1), risk.targets
+
+    def __len__(self):
+        return len(self.r)
+
+    def __getitem__(self, i):
+        return self.x[i], self.r[i], i
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_shuffled_loader(risk, workers):
+    layer = SparseTangent(3)
+    whole = layer(risk.targets, risk)  # the layer has run before the workers fork
+    generator = torch.Generator().manual_seed(0)
+    loader = torch.utils.data.DataLoader(
+        Days(risk), batch_size=16, shuffle=True, num_workers=workers, generator=generator
+    )
+    seen = []
+    for _, r, i in loader:
+        assert torch.equal(layer(r, risk[i]), whole[i])
+        seen += i.tolist()
+    assert sorted(seen) == list(range(40)) and seen != sorted(seen)
+
+
+class Decisions(Days):
+    def __init__(self, risk):
+        super().__init__(risk)
+        self.risk = risk
+
+    def __getitem__(self, i):
+        return SparseTangent(3)(self.r[i], self.risk[i]), i
+
+
+def test_the_layer_runs_in_forked_workers(risk):
+    whole = SparseTangent(3)(risk.targets, risk)
+    for w, i in torch.utils.data.DataLoader(Decisions(risk), batch_size=8, num_workers=2):
+        assert torch.equal(w, whole[i])
+
+
+WRONG = [
+    (lambda R: Risk.from_windows(R, 1), ValueError, "lookback = 1"),
+    (lambda R: Risk.from_windows(R, 20.0), TypeError, "lookback is of type float"),
+    (lambda R: Risk.from_windows(R, 60), ValueError, "returns has 60 rows.*lookback = 60"),
+    (lambda R: Risk.from_windows(R[0], 5), ValueError, "returns has shape"),
+    (lambda R: Risk.from_windows(R[:, :0], 5), ValueError, "returns has no columns"),
+    (lambda R: Risk.from_windows(np.where(R == R[3, 2], np.nan, R), 5), ValueError, r"\[3, 2\]"),
+    (lambda R: Risk.from_windows(R.astype(object), 5), TypeError, "returns has dtype object"),
+    (lambda R: Risk.from_windows(None, 5), TypeError, "returns is of type NoneType"),
+    (lambda R: Risk.from_windows(R, 5, shrinkage=2), ValueError, "shrinkage = 2 is outside"),
+    (lambda R: Risk.from_windows(R, 5, shrinkage="a"), TypeError, "shrinkage is of type str"),
+    (lambda R: Risk.from_windows(R, 5, form="thin"), ValueError, "form = thin"),
+    (lambda R: Risk.from_windows(R, 5, form="low-rank", shrinkage=0), ValueError, "shrinkage|low"),
+    (lambda R: Risk.from_windows(R, 5, score="best"), ValueError, "score = best"),
+    (lambda R: Risk.from_windows(R, 5, ends=[61]), ValueError, r"ends: 61 is outside \[5, 60\]"),
+    (lambda R: Risk.from_windows(R, 5, ends=[0.5]), TypeError, "ends"),
+    (lambda R: Risk.from_covariance(R), ValueError, r"Sigma has shape \(60, 7\)"),
+    (lambda R: Risk.from_covariance(np.ones(3)), ValueError, "Sigma has shape"),
+    (lambda R: Risk.from_covariance(np.full((2, 2), np.nan)), ValueError, "Sigma"),
+    (lambda R: Risk.from_covariance([[1.0, 2.0], [2.0, 1.0]]), ValueError, "Sigma: "),
+    (lambda R: Risk.from_covariance([[1.0, 0.5], [0.0, 1.0]]), ValueError, "Sigma: .*symmetric"),
+    (lambda R: Risk.from_covariance(np.eye(2), shrinkage=-1), ValueError, "shrinkage = -1"),
+]
+
+
+@pytest.mark.parametrize("make,error,message", WRONG)
+def test_wrong_input_is_named(returns, make, error, message):
+    with pytest.raises(error, match=message) as caught:
+        make(returns[:60, :7])
+    if isinstance(caught.value, ValueError):
+        assert isinstance(caught.value, sharpen.InputError)

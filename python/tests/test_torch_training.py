@@ -1,0 +1,118 @@
+"""Losses, and a predictor trained through the layer."""
+
+import numpy as np
+import pytest
+import torch
+
+import sharpen
+from sharpen.torch import Risk, SparseTangent, mixed_loss
+
+
+@pytest.fixture
+def risk(returns):
+    return Risk.from_windows(returns[:120, :8], 20)
+
+
+def parts(mu, w, r):
+    return -(r * w).sum(1).mean(), ((mu - r) ** 2).sum(1).mean()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+def test_literal_mixing_is_the_formula(risk, alpha):
+    torch.manual_seed(1)
+    mu = (1e-3 * torch.randn(16, 8, dtype=torch.float64)).requires_grad_()
+    w, r = SparseTangent(3)(mu, risk[:16]), risk.targets[:16]
+    loss = mixed_loss(mu, w, r, alpha)
+    decision, prediction = parts(mu, w, r)
+    expected = alpha * decision + (1 - alpha) * prediction
+    assert torch.equal(loss, expected)
+    (found,) = torch.autograd.grad(loss, mu, retain_graph=True)
+    (wanted,) = torch.autograd.grad(expected, mu)
+    assert torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize("alpha", [0.25, 1.0])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_balanced_mixing_scales_the_decision_gradient(risk, alpha, dtype):
+    torch.manual_seed(2)
+    mu = (1e-3 * torch.randn(16, 8, dtype=dtype)).requires_grad_()
+    r = risk.targets[:16].to(dtype)
+    w = SparseTangent(3)(mu, risk[:16])
+    decision, prediction = parts(mu, w, r)
+    (dD,) = torch.autograd.grad(decision, mu, retain_graph=True)
+    (dP,) = torch.autograd.grad(prediction, mu, retain_graph=True)
+    c = dP.pow(2).mean().sqrt() / dD.pow(2).mean().sqrt()
+    loss = mixed_loss(mu, w, r, alpha, mixing="balanced")
+    assert loss.dtype == dtype
+    assert float(loss) == pytest.approx(float(alpha * c * decision + (1 - alpha) * prediction), 1e-5)
+    (3.0 * loss).backward()
+    assert torch.allclose(mu.grad, 3.0 * (alpha * c * dD + (1 - alpha) * dP), rtol=1e-4)
+
+
+def test_rows_without_weights_count_as_cash(risk):
+    mu = torch.randn(3, 8, dtype=torch.float64).mul(1e-3)
+    mu[1, 0] = float("inf")
+    mu.requires_grad_()
+    r = risk.targets[:3]
+    w = SparseTangent(3)(mu, risk[:3])
+    mixed_loss(mu, w, r, 1.0).backward()
+    assert (mu.grad[1, 1:] == 0).all()
+    assert not mu.grad[[0, 2]].isnan().any()
+
+
+@pytest.mark.parametrize(
+    "change,error,message",
+    [
+        (dict(alpha=1.5), ValueError, r"alpha = 1.5 is outside \[0, 1\]"),
+        (dict(alpha=float("nan")), ValueError, "alpha = nan"),
+        (dict(alpha="a"), TypeError, "alpha is of type str"),
+        (dict(mixing="balance"), ValueError, "mixing = balance.*did you mean balanced"),
+        (dict(r=torch.zeros(2, 8)), ValueError, r"r has shape \(2, 8\) and mu \(4, 8\)"),
+        (dict(r=np.zeros((4, 8))), TypeError, "r is of type ndarray"),
+        (dict(w=torch.zeros(4, 8), mixing="balanced"), ValueError, "w computed from mu"),
+        (dict(w=torch.zeros(4, 8).requires_grad_(), mixing="balanced"), ValueError, "depend"),
+    ],
+)
+def test_wrong_input_is_named(risk, change, error, message):
+    mu = torch.randn(4, 8).requires_grad_()
+    given = dict(mu=mu, w=mu * 2, r=torch.zeros(4, 8), alpha=0.5)
+    with pytest.raises(error, match=message) as caught:
+        mixed_loss(**{**given, **change})
+    if error is ValueError:
+        assert isinstance(caught.value, sharpen.InputError)
+
+
+@pytest.mark.parametrize("mixing", ["literal", "balanced"])
+@pytest.mark.parametrize("reoptimization", ["masked", "restricted"])
+def test_a_linear_predictor_learns_through_the_layer(mixing, reoptimization):
+    """Tomorrow's return is today's by a hidden matrix, and some noise: the decision gets better."""
+    torch.manual_seed(0)
+    n, T, lookback = 8, 260, 30
+    hidden = 0.5 * torch.randn(n, n)
+    rows = [torch.randn(n) * 0.01]
+    for _ in range(T - 1):
+        rows.append(torch.tanh(rows[-1] @ hidden * 40) * 0.008 + torch.randn(n) * 0.004)
+    R = torch.stack(rows)
+    risk = Risk.from_windows(R, lookback)
+    x, r = R[lookback - 1 : -1], risk.targets.float()  # the last row of each window
+    predictor = torch.nn.Linear(n, n)
+    with torch.no_grad():
+        predictor.weight.mul_(0.05)
+        predictor.bias.zero_()
+    layer = SparseTangent(3, reoptimization=reoptimization)
+    optimizer = torch.optim.Adam(predictor.parameters(), 1e-2)
+
+    def mean_return():
+        with torch.no_grad():
+            return float((r * layer(predictor(x * 100), risk)).sum(1).mean())
+
+    before = mean_return()
+    for _ in range(15):
+        for index in torch.randperm(len(x)).split(64):
+            mu = predictor(x[index] * 100)
+            loss = mixed_loss(mu, layer(mu, risk[index]), r[index], 1.0, mixing)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    after = mean_return()
+    assert after > before + 0.002
