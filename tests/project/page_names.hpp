@@ -54,6 +54,20 @@ class PageReader {
     return report_;
   }
 
+  // Whether the text has the word, and not only as part of a longer one.
+  static bool has_word(const std::string& text, const std::string& word) {
+    const auto part = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    if (word.empty() || !std::all_of(word.begin(), word.end(), part)) return false;
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      const bool starts = at == 0 || !part(text[at - 1]);
+      const bool ends = at + word.size() == text.size() || !part(text[at + word.size()]);
+      if (starts && ends) return true;
+    }
+    return false;
+  }
+
  private:
   void fault(const std::string& what) {
     report_.faults.push_back("line " + std::to_string(line_) + ": " + what);
@@ -113,19 +127,6 @@ class PageReader {
              entry.second.find(span.substr(dot + 1)) != std::string::npos &&
              std::regex_search(entry.second, pattern);
     });
-  }
-
-  static bool has_word(const std::string& text, const std::string& word) {
-    const auto part = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-    };
-    if (word.empty() || !std::all_of(word.begin(), word.end(), part)) return false;
-    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
-      const bool starts = at == 0 || !part(text[at - 1]);
-      const bool ends = at + word.size() == text.size() || !part(text[at + word.size()]);
-      if (starts && ends) return true;
-    }
-    return false;
   }
 
   void command(const std::string& text) {

@@ -86,5 +86,21 @@ TEST(PageNames, OfThePagesOfThisTreeExist) {
   EXPECT_GT(reader.read(tree.at("docs/tutorial.md")).commands, 10);
 }
 
+// docs/cpp.md, the first page of the reference, names classes and functions in full.
+TEST(PageNames, OfTheReferencesFirstPageExist) {
+  const Tree tree = this_tree();
+  const std::string& page = tree.at("docs/cpp.md");
+  const std::regex pattern(R"(sharpen::([a-z]+)::(\w+))");
+  int names = 0;
+  for (std::sregex_iterator at(page.begin(), page.end(), pattern), none; at != none; ++at) {
+    const std::string folder = "include/sharpen/" + (*at)[1].str() + "/";
+    EXPECT_TRUE(std::any_of(tree.begin(), tree.end(), [&](const auto& file) {
+      return file.first.starts_with(folder) && PageReader::has_word(file.second, (*at)[2]);
+    })) << (*at)[0];
+    ++names;
+  }
+  EXPECT_GT(names, 10);
+}
+
 }  // namespace
 }  // namespace sharpen::project
