@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -10,11 +9,11 @@
 
 #include "interrupt.hpp"
 #include "output.hpp"
-#include "progress.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
 #include "stderr_log.hpp"
+#include "study_progress.hpp"
 
 namespace sharpen::app {
 
@@ -98,17 +97,8 @@ study::Tally compute(const Values& values, const study::Plan& plan, const fs::pa
                      const Log& log) {
   study::Store store(file, plan.results);
   const Interrupts interrupts;
-  Progress progress;
-  progress.stage(fmt::format("study {}", plan.results.name));
-  const auto show = [&](const study::StudyProgress& now) {
-    progress.note(fmt::format("{} of {} cells{}; {}", now.cells_done, now.cells,
-                              now.failed > 0 ? fmt::format(", {} failed", now.failed) : "",
-                              now.doing));
-    constexpr double kSteps = 1000.0;
-    if (now.total > 0.0)
-      progress.update(static_cast<Index>(kSteps * std::clamp(now.done / now.total, 0.0, 1.0)),
-                      static_cast<Index>(kSteps));
-  };
+  StudyBar bar(plan.results.name);
+  const auto show = [&](const study::StudyProgress& now) { bar.show(now); };
   return study::run_study(plan, store, run_settings(values), log,
                           {.progress = show, .stop = [&] { return interrupts.seen(); }});
 }

@@ -22,7 +22,8 @@ using settings::Setting;
 using settings::Values;
 
 constexpr std::size_t kMostSeeds = 10000;
-constexpr std::size_t kMostCells = 1000000;
+constexpr double kMostMethods = 10000.0;
+constexpr double kMostCells = 1e6;
 
 // Settings that say how a study runs, not what it finds.
 bool of_the_run(std::string_view name) {
@@ -129,6 +130,14 @@ std::vector<std::uint64_t> seeds_of(const Values& values, std::uint64_t preset) 
 
 bool learns(std::string_view framework) { return framework == "pfl" || framework == "dfl"; }
 
+void check_count(double methods) {
+  if (methods > kMostMethods)
+    throw InputError(
+        fmt::format("the study has up to {:.0f} methods, more than {:.0f}; leave some "
+                    "out",
+                    methods, kMostMethods));
+}
+
 // What a grid of lists makes of itself: every framework with every optimizer, and so on.
 class Lists {
  public:
@@ -153,9 +162,12 @@ class Lists {
     if (!dfl && values.has("alphas"))
       refuse(values, "alphas", "goes with framework dfl only, which is not among the frameworks");
     const bool any = std::any_of(frameworks_.begin(), frameworks_.end(), learns);
-    for (const std::string_view name : {"trainings", "ensemble"})
-      if (!any && values.has(name) && name == "ensemble")
-        refuse(values, name, "goes with frameworks pfl and dfl, and neither is asked for");
+    if (!any && values.has("ensemble"))
+      refuse(values, "ensemble", "goes with frameworks pfl and dfl, and neither is asked for");
+    check_count(static_cast<double>(frameworks_.size() * optimizers_.size()) *
+                static_cast<double>(trainings_.size()) *
+                static_cast<double>(std::max<std::size_t>(1, alphas_.size())) *
+                static_cast<double>(std::max<std::size_t>(1, ensembles_.size())));
   }
 
   std::vector<MethodGrid> methods() const {
@@ -219,6 +231,7 @@ class Lists {
 std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values& values) {
   const std::vector<std::string> costs = checked_list(values, "costs", "cost-bps", {});
   if (costs.empty()) return methods;
+  check_count(static_cast<double>(costs.size()) * static_cast<double>(methods.size()));
   std::vector<MethodGrid> out;
   for (const std::string& cost : costs)
     for (MethodGrid method : methods) {
@@ -350,11 +363,13 @@ Grid grid_of(const Values& values, std::string_view toml, std::string_view file_
   check_names(out.markets, "market");
   check_names(out.methods, "method");
   for (const MethodGrid& method : out.methods) check_method(method);
-  const std::size_t cells =
-      out.markets.size() * out.ks.size() * out.methods.size() * out.seeds.size();
+  const double cells = static_cast<double>(out.markets.size() * out.ks.size()) *
+                       static_cast<double>(out.methods.size() * out.seeds.size());
   if (cells > kMostCells)
-    throw InputError(fmt::format("the study has up to {} cells, more than {}; leave some out",
-                                 cells, kMostCells));
+    throw InputError(
+        fmt::format("the study has up to {:.0f} cells, more than {:.0f}; leave some "
+                    "out",
+                    cells, kMostCells));
   out.toml = description(values, tables);
   return out;
 }

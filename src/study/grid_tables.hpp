@@ -20,7 +20,7 @@ Tables read_tables(std::string_view toml, std::string_view file_name);
 // The tables as TOML that reads back to them.
 std::string tables_toml(const Tables& tables);
 
-// "A, B and 3 more" is left to the reader: "historic-oscar" for a framework and an optimizer.
+// "historic-oscar" and "Historic OSCAR".
 std::string method_name(std::string_view framework, std::string_view optimizer);
 std::string method_label(std::string_view framework, std::string_view optimizer);
 
