@@ -22,8 +22,8 @@ using study::Results;
 // 5.3 characters each: some 6 MB.
 constexpr std::size_t kMostReturns = 1'200'000;
 constexpr Index kBlocks = 104;      // columns of the picture of weights
-constexpr std::size_t kNames = 16;  // rows of it
-constexpr std::size_t kHeld = 24;   // rows of the list of names held
+constexpr std::size_t kNames = 18;  // rows of it
+constexpr std::size_t kHeld = 18;   // rows of the list of names held
 constexpr std::size_t kMostPictures = 400;
 
 // Little-endian whatever the machine.

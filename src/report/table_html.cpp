@@ -21,30 +21,33 @@ std::string marks_text(unsigned marks) {
   return out.empty() ? out : "<sup>" + out + "</sup>";
 }
 
-// A true minus, and the spread in a quieter voice.
+// A true minus, the marks behind the mean, and the spread in a quieter voice.
 std::string figure_html(const Cell& cell) {
   const auto number = [&](double value) {
     std::string text = number_text(value, cell.digits);
     if (text.starts_with('-')) text.replace(0, 1, "−");
     return text;
   };
-  std::string out = number(cell.value);
+  std::string out = number(cell.value) + marks_text(cell.marks);
   if (cell.kind == Cell::Kind::estimate && std::isfinite(cell.value) && std::isfinite(cell.sd))
     out += "<span class=\"sd\"> ± " + number(cell.sd) + "</span>";
   return out;
 }
 
 std::string cell_html(const Cell& cell, bool names_row) {
-  std::string inside = cell.kind == Cell::Kind::none   ? ""
-                       : cell.kind == Cell::Kind::text ? html_escaped(cell.text)
-                                                       : figure_html(cell);
+  std::string inside = cell.kind == Cell::Kind::none ? ""
+                       : cell.kind == Cell::Kind::text
+                           ? html_escaped(cell.text) + marks_text(cell.marks)
+                           : figure_html(cell);
   if (cell.emphasis == Emphasis::best) inside = "<strong>" + inside + "</strong>";
   if (cell.emphasis == Emphasis::apart) inside = "<em>" + inside + "</em>";
-  inside += marks_text(cell.marks);
   const bool figure = cell.kind == Cell::Kind::number || cell.kind == Cell::Kind::estimate;
   const std::string value =
       figure && std::isfinite(cell.value) ? " data-value=\"" + shortest(cell.value) + "\"" : "";
-  const std::string_view kind = figure ? " class=\"num\"" : "";
+  constexpr std::size_t kLongest = 40;  // characters, beyond which words go over several lines
+  const std::string_view kind = figure                        ? " class=\"num\""
+                                : cell.text.size() > kLongest ? " class=\"words\""
+                                                              : "";
   return names_row ? fmt::format("<th scope=\"row\"{}{}>{}</th>", kind, value, inside)
                    : fmt::format("<td{}{}>{}</td>", kind, value, inside);
 }

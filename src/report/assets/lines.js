@@ -40,7 +40,7 @@ const Lines = (() => {
     const series = {};
     chart.methods.forEach((method, c) => {
       series[chart.labels[c + 1]] = {
-        color: Look.colour(method),
+        color: Look.colour(method) + (chart.fade || ""),
         strokePattern: Look.pattern(method),
         strokeWidth: chart.width || 1.6,
       };

@@ -43,7 +43,7 @@
     common("wealth", (r) => Study.wealth(r).map(positive), (w) => number(w, 2), {
       dygraph: { logscale: chosen.log },
     });
-    common("drawdown", Study.drawdown, (d) => percent(d, 0), { dygraph: { fillGraph: true, fillAlpha: 0.06 } });
+    common("drawdown", Study.drawdown, (d) => percent(d, 0));
     common("rolling", (r) => Study.rolling(r, chosen.window, riskFree, periodsPerYear), (s) => number(s, 1));
   }
 
@@ -83,6 +83,7 @@
         show: (r) => percent(r, 1),
         readout: get("days-readout"),
         width: 0.9,
+        fade: "b8",
         dygraph: { valueRange: most > 0 ? [-1.05 * most, 1.05 * most] : null },
       });
     }
