@@ -161,6 +161,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     settings = arguments()
     begun = time.time()
+    if os.getloadavg()[0] > 0.3 * (os.cpu_count() or 1):
+        progress("the machine is busy: the times of this run will not mean much")
     run = Run(settings)
     results = {
         "schema_version": 1,

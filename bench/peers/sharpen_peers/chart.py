@@ -11,14 +11,14 @@ COLORS = {
     "sharpen from C++": "#0b6e4f",
     "sharpen from PyTorch": "#08a045",
     "closed form, stored inverse": "#1f77b4",
-    "closed form, cholesky_solve": "#6baed6",
+    "closed form, cholesky_solve": "#4a90c4",
     "closed form, triangular solves": "#17becf",
     "ProxSuite QPLayer": "#9467bd",
-    "qpth": "#c49c94",
+    "qpth": "#8c564b",
     "CVXPYlayers, SCS": "#d62728",
     "CVXPYlayers, Clarabel": "#ff7f0e",
 }
-WIDTH, HEIGHT, LEFT, TOP, BOTTOM, GAP, LABELS = 1000, 430, 70, 52, 48, 205, 190
+WIDTH, HEIGHT, LEFT, TOP, BOTTOM, GAP, LABELS = 1060, 430, 70, 52, 48, 245, 190
 
 
 def spread(wanted: list[float], apart: float, low: float, high: float) -> list[float]:

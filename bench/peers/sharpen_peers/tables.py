@@ -15,7 +15,10 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None, form: str = ".3g") -> str:
-    return "–" if value is None else format(value, form)
+    if value is None:
+        return "–"
+    text = format(value, form)
+    return text.lstrip("-") if not text.strip("-0.") else text  # no -0.00
 
 
 def both(row: dict) -> float | None:

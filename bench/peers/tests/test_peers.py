@@ -1,0 +1,242 @@
+"""What the comparison with peers promises, where no peer is needed. PyTorch must be there."""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from sharpen_peers import negative, sparse, tables  # noqa: E402
+from sharpen_peers.chart import chart, spread  # noqa: E402
+from sharpen_peers.layers import PEERS  # noqa: E402
+from sharpen_peers.problem import (  # noqa: E402
+    BETA,
+    Problem,
+    Reference,
+    make_problem,
+    worst_error,
+)
+from sharpen_peers.processes import ask, last_object  # noqa: E402
+from sharpen_peers.results import BEGIN, END, bench_lines, write_docs, write_results  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return make_problem(12, 9, seed=5)
+
+
+def test_the_reference_has_unit_risk_and_both_faces(problem):
+    risk = np.einsum("bi,bij,bj->b", problem.w, problem.Sigma, problem.w)
+    np.testing.assert_allclose(risk, 1.0, rtol=1e-10)
+    net = problem.w.sum(axis=1)
+    assert (net > -1e-12).all()
+    assert (net < 1e-9).any() and (net > 1e-3).any()
+
+
+def test_the_mask_of_the_reference_adds_up_to_k(problem):
+    np.testing.assert_allclose(problem.p.sum(axis=1), problem.k, rtol=1e-12)
+
+
+def test_the_reference_is_optimal_among_random_feasible_directions(problem):
+    reference = Reference(problem.Sigma, problem.k)
+    y = reference.tangent(problem.mu)
+    best = np.einsum("bn,bn->b", problem.mu, y)
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        other = y + 0.3 * rng.standard_normal(y.shape)
+        other -= np.minimum(other.sum(axis=1, keepdims=True), 0.0) / other.shape[1]
+        other /= np.sqrt(np.einsum("bi,bij,bj->b", other, problem.Sigma, other))[:, None]
+        assert (np.einsum("bn,bn->b", problem.mu, other) <= best + 1e-12).all()
+
+
+def test_the_same_seed_gives_the_same_problem_and_it_survives_a_file(problem, tmp_path):
+    again = make_problem(12, 9, seed=5)
+    again.save(tmp_path / "p")
+    loaded = Problem.load(tmp_path / "p")
+    for name in ("mu", "Sigma", "p", "g", "w", "dL_dmu", "dL_dm"):
+        assert (getattr(loaded, name) == getattr(problem, name)).all()
+    assert loaded.k == problem.k
+    doubles = 12 * 9 * 4 + 9 * 12 * 12
+    assert (tmp_path / "p.bin").stat().st_size == 8 * (3 + doubles)
+
+
+def formulas():
+    return [name for name in PEERS if name.startswith(("sharpen", "closed form"))]
+
+
+@pytest.mark.parametrize("name", formulas())
+def test_a_layer_that_needs_no_solver_agrees_with_the_reference(name, problem):
+    peer = PEERS[name]()
+    peer.load()
+    peer.construct(problem, 1)
+    peer.forward()
+    peer.backward()
+    assert worst_error(peer.weights(), problem.w) <= peer.tolerance[0]
+    assert worst_error(peer.gradients(), problem.dL_dmu) <= peer.tolerance[1]
+
+
+def test_the_mask_in_pytorch_is_the_reference_s(problem):
+    import torch
+
+    from sharpen_peers.soft_topk import mask_of
+
+    x = Reference(problem.Sigma, problem.k).score(problem.mu)
+    p = mask_of(torch.tensor(x), problem.k, BETA).numpy()
+    np.testing.assert_allclose(p, problem.p, atol=1e-9)
+
+
+def test_a_wrong_answer_is_seen():
+    want = np.ones((3, 4))
+    got = want.copy()
+    assert worst_error(got, want) == 0.0
+    got[1, 2] = 1.5
+    assert worst_error(got, want) == pytest.approx(0.25)
+    got[1, 2] = np.nan
+    assert worst_error(got, want) == np.inf
+
+
+def test_the_best_on_a_support_respects_the_net_position():
+    mu, Sigma = np.array([-1.0, -2.0, 1.0]), np.eye(3)
+    assert sparse.best_on(np.array([0]), mu, Sigma) == 0.0
+    assert sparse.best_on(np.array([0, 1]), mu, Sigma) == pytest.approx(0.5**0.5)
+    assert sparse.best_on(np.array([2]), mu, Sigma) == pytest.approx(1.0)
+
+
+def test_the_or_library_format_is_read(tmp_path):
+    path = tmp_path / "port.txt"
+    path.write_text("2\n.01 .1\n.02 .2\n1 1 1\n1 2 .5\n2 2 1\n")
+    mu, Sigma = sparse.or_library(path)
+    np.testing.assert_allclose(mu, [1.0, 2.0])
+    np.testing.assert_allclose(Sigma, [[100.0, 100.0], [100.0, 400.0]])
+
+
+def test_every_expected_return_of_the_negative_market_is_negative():
+    X, mu, Sigma = negative.market(3)
+    assert (mu < 0).all()
+    np.testing.assert_allclose(X.mean(axis=0), mu, atol=1e-12)
+    assert negative.best_neutral_sharpe(mu, Sigma) > 0
+
+
+def test_a_process_is_cut_short_and_keeps_what_it_said():
+    code = "import time; print('{\"a\": 1}', flush=True); time.sleep(60)"
+    result = ask([sys.executable, "-c", code], 2.0, 1)
+    assert result["status"] == "time limit" and result["a"] == 1
+
+
+def test_a_process_that_fails_keeps_its_reason():
+    result = ask([sys.executable, "-c", "raise ValueError('no such luck')"], 60, 1)
+    assert result["status"] == "failed" and result["reason"] == "ValueError: no such luck"
+    result = ask([sys.executable, "-c", "import no_such_package"], 60, 1)
+    assert result["status"] == "not installed" and "no_such_package" in result["reason"]
+    result = ask([sys.executable, "-c", "print('chat')"], 60, 1)
+    assert result["status"] == "failed"
+
+
+def test_the_last_whole_object_counts():
+    assert last_object('{"a": 1}\nchat\n{"a": 2}\n{"a": ') == {"a": 2}
+    assert last_object("") == {}
+
+
+def results_of(closed: float) -> dict:
+    rows = []
+    for B in (1, 64):
+        for n in (20, 100):
+            for i, peer in enumerate(["sharpen from C++", *PEERS]):
+                row = {"peer": peer, "scope": "layer", "n": n, "B": B, "status": "ok"}
+                rows.append({**row, "forward": 1e-5 * 3**i, "backward": 1e-5, "calls": 5})
+    rows[3] = {**rows[3], "status": "failed", "reason": "a | b"}
+    ratios = {"status": "ok", "sharpen from PyTorch": 1e-3, "qpth": 0.5}
+    ratios |= {"closed form, stored inverse": closed, "closed form, cholesky_solve": 1.0}
+    solved = {"problem": "p", "n": 2, "k": 1, "solver": "sharpen swap", "status": "ok"}
+    return {
+        "quick": True,
+        "seed": 1,
+        "machine": {
+            "cpu": "c",
+            "cores": 2,
+            "system": "s",
+            "python": "3",
+            "threads": 2,
+            "load_before": 0.0,
+        },
+        "versions": {"layers": {"torch": "1"}, "portfolios": {"status": "ok"}},
+        "not_installed": ["qpth: no"],
+        "headline": {"n": 100, "B": 64},
+        "ratios": ratios,
+        "overhead": {"status": "ok", "forward": 12e-6, "backward": 31e-6, "calls": 5},
+        "layers": rows,
+        "sparse": [{**solved, "sharpe": 0.5, "seconds": 1e-4, "held": 1, "largest_of_net": 1.0}],
+        "mip_limit": 3.0,
+        "negative": [{"package": "sharpen", "bound": 0.0, "status": "ok", "outcome": "x"}],
+    }
+
+
+def test_lines_with_a_bound_have_five_words_and_judge_the_fastest_member():
+    lines = [line for line in bench_lines(results_of(4e-3)) if line.startswith("bench: ")]
+    assert all(len(line.split()) == 5 for line in lines)
+    assert "bench: peers_closed_form_over_torch 4 >=2 ok" in lines
+    assert "bench: peers_qpth_over_torch 500 >=10 ok" in lines
+    assert "bench: peers_python_backward_overhead_us 31 <=30 short" in lines
+    assert not any("cvxpylayers" in line for line in lines)
+    assert "bench: peers_closed_form_over_torch 1.5 >=2 short" in bench_lines(results_of(1.5e-3))
+
+
+def test_what_failed_keeps_its_row():
+    rows = results_of(1.0)["layers"]
+    text = tables.layer_cell(rows[:9])
+    assert "failed: a \\| b" in text
+    assert "failed" in tables.layer_overview(rows)
+
+
+def test_an_answer_of_ours_that_is_wrong_is_reported(tmp_path, capsys):
+    results = results_of(1.0)
+    assert write_results(results, tmp_path)
+    results["layers"][0]["status"] = "disagrees"
+    assert not write_results(results, tmp_path)
+    assert "sharpen from C++" in capsys.readouterr().err
+
+
+def test_the_documentation_is_replaced_between_its_marks_only(tmp_path):
+    page, picture = tmp_path / "performance.md", tmp_path / "peers.svg"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    results = json.loads(json.dumps(results_of(1.0)))
+    write_docs(results, page, picture)
+    once = page.read_text()
+    assert once.startswith(f"before\n{BEGIN}\n") and once.endswith(f"{END}\nafter\n")
+    assert "old" not in once and "(peers.svg)" in once
+    write_docs(results, page, picture)
+    assert page.read_text() == once
+    page.write_text("no marks\n")
+    with pytest.raises(SystemExit, match="needs one"):
+        write_docs(results, page, picture)
+
+
+def test_the_chart_is_well_formed_and_names_every_layer():
+    import xml.etree.ElementTree as tree
+
+    drawn = chart(results_of(1.0)["layers"], 2)
+    text = " ".join(t.text or "" for t in tree.fromstring(drawn).iter() if t.tag.endswith("text"))
+    for name in ("sharpen from C++", *PEERS):
+        assert name in text
+
+
+def test_labels_keep_apart_and_stay_inside():
+    placed = spread([5.0, 5.0, 6.0, 99.0], 10, 0, 100)
+    assert all(b - a >= 10 for a, b in zip(sorted(placed), sorted(placed)[1:]))
+    assert min(placed) >= 0 and max(placed) <= 100
+
+
+@pytest.mark.parametrize(
+    "seconds, text",
+    [(None, "–"), (12.3456, "12.3 s"), (1e-3, "1 ms"), (2.5e-6, "2.5 µs"), (1e-7, "0.1 µs")],
+)
+def test_durations_read_well(seconds, text):
+    assert tables.duration(seconds) == text
+
+
+def test_no_number_reads_as_minus_nothing():
+    assert tables.number(-2e-17, ".2f") == "0.00"
+    assert tables.number(-0.07, ".2f") == "-0.07"
