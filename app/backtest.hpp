@@ -1,12 +1,16 @@
 // sharpen backtest: a policy walked forward through a panel, judged by its returns.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "memory_panel.hpp"
 #include "sharpen/backtest/backtest.hpp"
+#include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/learn/model.hpp"
 #include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::app {
@@ -28,6 +32,28 @@ struct BacktestAnswer {
   // First date that was traded; "" if none was.
   std::string first_traded() const;
 };
+
+// What the caller has in memory: it is not read from the files that settings name.
+struct BacktestInputs {
+  std::optional<MemoryPanel> panel = {};
+  std::optional<market::Panel> signal = {};
+  std::optional<learn::Model> model = {};
+};
+
+// Everything that a backtest needs, read and cleaned.
+struct BacktestJob {
+  BacktestAnswer answer;  // without a result
+  std::optional<market::Panel> signal;
+  std::optional<learn::Model> model;
+};
+
+// Throws InputError for what contradicts itself whatever the files hold.
+void check_backtest_settings(const settings::Values& values);
+
+// Throws InputError for settings and input that do not fit each other.
+BacktestJob read_backtest(const settings::Values& values, BacktestInputs inputs, const Log& log);
+// Throws InputError, Interrupted and Diverged.
+BacktestAnswer run_job(BacktestJob job, const backtest::RunControl& control);
 
 std::string backtest_json(const BacktestAnswer& answer);
 std::string backtest_text(const BacktestAnswer& answer);

@@ -1,6 +1,7 @@
 // sharpen compare: whether the Sharpe ratios of two backtests differ by more than chance gives.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,21 @@ struct Comparison {
   // What the test means, in words.
   std::string verdict() const;
 };
+
+struct NamedRun {
+  std::string folder;
+  backtest::SavedRun run;
+};
+
+struct CompareControl {
+  std::function<void(Index done, Index total)> progress = {};
+  std::function<bool()> stop = {};  // true: give up
+};
+
+// `values`: of the command compare; its folders are not looked at. Throws InputError for runs that
+// have nothing in common, Interrupted.
+Comparison compare_runs(const NamedRun& a, const NamedRun& b, const settings::Values& values,
+                        const CompareControl& control);
 
 std::string comparison_json(const Comparison& comparison);
 std::string comparison_text(const Comparison& comparison);

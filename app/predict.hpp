@@ -55,6 +55,19 @@ struct Prediction {
   const select::Reason* reason(Index asset) const;  // null without an explanation
 };
 
+// What the caller has in memory: it is not read from the files that settings name.
+struct PredictInputs {
+  std::optional<learn::Model> model = {};
+  std::optional<MemoryPanel> panel = {};
+  std::optional<std::vector<backtest::NamedWeight>> previous = {};
+};
+
+// Throws InputError for what contradicts itself whatever the files hold.
+void check_predict_settings(const settings::Values& values);
+
+// Throws InputError for input that does not fit, Failure if what the model expects is no number.
+Prediction predict_answer(const settings::Values& values, PredictInputs inputs, const Log& log);
+
 std::string prediction_json(const Prediction& prediction);
 std::string prediction_text(const Prediction& prediction);
 

@@ -9,7 +9,6 @@
 #include "panel_age.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::app {
 
@@ -156,15 +155,16 @@ std::string some_names(const std::vector<std::string>& names, std::size_t most) 
   return text;
 }
 
-PredictInput read_predict_input(const Values& values, const Log& log) {
-  if (!values.has("model"))
+PredictInput read_predict_input(const Values& values, std::optional<learn::Model> model,
+                                std::optional<MemoryPanel> panel, const Log& log) {
+  if (!values.has("model") && !model)
     throw InputError("no model given; give --model FILE, as sharpen train wrote it");
   if (values.has("asof")) check_asof(values.text("asof"));
   PredictInput input;
-  input.model = learn::read_model(values.text("model"));
+  input.model = model ? std::move(*model) : learn::read_model(values.text("model"));
   log.info(fmt::format("model of {} assets and {} members, trained on {} to {}", input.model.n(),
                        input.model.members.size(), input.model.first_date, input.model.last_date));
-  market::RawPanel raw = market::read_raw_panel(values, log);
+  market::RawPanel raw = raw_panel(values, std::move(panel), log);
   input.file = raw.file;
   if (values.has("asof"))
     raw.panel = market::select_dates(raw.panel, std::nullopt, values.text("asof"));

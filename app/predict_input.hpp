@@ -8,10 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "memory_panel.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/learn/model.hpp"
 #include "sharpen/market/panel.hpp"
+#include "sharpen/market/panel_input.hpp"
 #include "solve_input.hpp"
 
 namespace sharpen::app {
@@ -33,7 +35,9 @@ struct PredictInput {
 
 // Throws InputError for a file that is no model, a panel that lacks an asset of the model or a
 // return in the window, and one that is older than --max-age or from the future.
-PredictInput read_predict_input(const settings::Values& values, const Log& log);
+// `model`, `panel`: what the caller has in memory, none: they are read.
+PredictInput read_predict_input(const settings::Values& values, std::optional<learn::Model> model,
+                                std::optional<MemoryPanel> panel, const Log& log);
 
 // "A, B and 3 more"
 std::string some_names(const std::vector<std::string>& names, std::size_t most);

@@ -125,7 +125,7 @@ std::string prediction_json(const Prediction& prediction) {
   Json out;
   out["schema_version"] = kSchemaVersion;
   out["command"] = "predict";
-  out["model"] = prediction.values.text("model");
+  out["model"] = text_or_null(prediction.values, "model");
   out["date"] = window.to;
   out["age_days"] = prediction.input.age ? Json(*prediction.input.age) : Json(nullptr);
   add_portfolio(prediction, out);

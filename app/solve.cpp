@@ -20,26 +20,6 @@ Solution solution_of(const Values& values) {
 
 }  // namespace
 
-std::string_view name(layer::Sizing sizing) {
-  switch (sizing) {
-    case layer::Sizing::budget: return "budget";
-    case layer::Sizing::volatility: return "volatility";
-    case layer::Sizing::gross: return "gross";
-  }
-  return "gross";
-}
-
-std::string_view name(layer::Net net) { return net == layer::Net::any ? "any" : "positive"; }
-
-std::string_view name(risk::Form form) {
-  switch (form) {
-    case risk::Form::automatic: return "auto";
-    case risk::Form::dense: return "dense";
-    case risk::Form::low_rank: return "low-rank";
-  }
-  return "auto";
-}
-
 void solve(Values values) {
   if (values.flag("demo") && values.origin("k") == settings::Origin::preset)
     values.set_flag("k", std::to_string(kDemoNames));
