@@ -4,21 +4,63 @@
     portfolio = sharpen.solve(prices, k=10)
     portfolio.weights
 
-``sharpen.torch`` holds the layer for PyTorch; it is imported only when asked for.
+``sharpen.torch`` holds the layer for PyTorch, ``sharpen.SparseTangentPortfolio`` is an estimator for
+scikit-learn: both are imported only when asked for. ``sharpen.data`` downloads prices.
 """
 
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
+from . import data
 from ._core import Failure, InputError
 from ._core import version as __version__
+from ._learning import Model, Prediction, predict, train
+from ._simulation import simulate
 from ._solve import Portfolio, SharpenWarning, solve
+from ._study import Report, Study, report, study
 from ._threads import get_threads, set_threads
+from ._trading import Backtest, Comparison, backtest, compare
+
+if TYPE_CHECKING:
+    from ._estimator import SparseTangentPortfolio, cross_val_predict
 
 __all__ = [
+    "Backtest",
+    "Comparison",
     "Failure",
     "InputError",
+    "Model",
     "Portfolio",
+    "Prediction",
+    "Report",
     "SharpenWarning",
+    "SparseTangentPortfolio",
+    "Study",
     "__version__",
+    "backtest",
+    "compare",
+    "cross_val_predict",
+    "data",
     "get_threads",
+    "predict",
+    "report",
     "set_threads",
+    "simulate",
     "solve",
+    "study",
+    "train",
 ]
+
+_OF_THE_ESTIMATOR = ("SparseTangentPortfolio", "cross_val_predict")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _OF_THE_ESTIMATOR:
+        from . import _estimator
+
+        return getattr(_estimator, name)
+    raise AttributeError(f"module 'sharpen' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_OF_THE_ESTIMATOR})

@@ -36,4 +36,9 @@ NB_MODULE(_core, module) {
   sharpen::python::add_settings(module);
   sharpen::python::add_solve(module);
   sharpen::python::add_layer(module);
+  sharpen::python::add_panels(module);
+  sharpen::python::add_models(module);
+  sharpen::python::add_backtests(module);
+  sharpen::python::add_estimator(module);
+  sharpen::python::add_study(module);
 }

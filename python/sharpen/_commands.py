@@ -1,0 +1,57 @@
+"""What the functions that are commands of the program have in common."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from typing import Any, Dict, Iterable, List
+
+from . import _settings, _threads
+from ._solve import SharpenWarning
+
+# Settings of every command that belong to the command line, or to arguments of their own.
+_OF_THE_PROGRAM = "prices returns gross json print_config config log_level out force".split()
+
+
+def texts(function: str, given: Dict[str, Any], hidden: Iterable[str] = ()) -> Dict[str, str]:
+    """Keyword arguments as settings of the command of the same name."""
+    given = dict(given)
+    if "from_" in given:
+        given["from"] = given.pop("from_")
+    k = given.get("k")
+    if k is not None and (isinstance(k, bool) or not (isinstance(k, str) or _is_whole(k))):
+        raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
+    out = _settings.texts(function, function, given, [*_OF_THE_PROGRAM, *hidden])
+    if _threads.get_threads() and "threads" not in out:
+        out["threads"] = str(_threads.get_threads())
+    return out
+
+
+def _is_whole(value: Any) -> bool:
+    return hasattr(value, "__index__")
+
+
+def warn(messages: List[str]) -> None:
+    """As if the caller of the public function had been told."""
+    for message in messages:
+        warnings.warn(message, SharpenWarning, stacklevel=3)
+
+
+def figures(text: str) -> Dict[str, Any]:
+    """An answer in JSON; a number that was not computed is NaN."""
+    found: Dict[str, Any] = json.loads(text)
+    for key in ("schema_version", "command", "warnings"):
+        found.pop(key, None)
+    return {key: _number(key, value) for key, value in found.items()}
+
+
+def _number(key: str, value: Any) -> Any:
+    if isinstance(value, list) and key == "sharpe_ci":
+        return tuple(math.nan if v is None else v for v in value)
+    if value is not None or key.endswith("_date") or key in _NO_NUMBERS:
+        return value
+    return math.nan
+
+
+_NO_NUMBERS = ("model", "previous", "best_left_out", "age_days", "validation_from", "out")

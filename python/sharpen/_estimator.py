@@ -1,0 +1,271 @@
+"""sharpen.SparseTangentPortfolio: the optimizers as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, List, Optional, Union
+
+import numpy as np
+
+from . import _commands, _core, _settings, _threads
+from ._core import InputError
+
+try:
+    from sklearn.base import BaseEstimator, clone
+    from sklearn.utils.validation import check_is_fitted
+except ImportError as error:
+    raise ImportError(
+        "SparseTangentPortfolio needs scikit-learn: pip install 'sharpen[sklearn]'"
+    ) from error
+
+
+class SparseTangentPortfolio(BaseEstimator):
+    """The portfolio of at most ``cardinality`` assets with the largest Sharpe ratio, fitted to
+    returns (periods by assets).
+
+    Parameters that mean the same have skfolio's names, the others those of ``sharpen.solve``.
+
+    Parameters
+    ----------
+    cardinality : int or str
+        Most names that may be held: a count, or a share of the assets such as ``"10%"``.
+    optimizer : str
+        ``swap``, ``greedy``, ``symmetric``, ``oscar``, ``sdr``, ``mssrm`` or ``mssrm-long``.
+    shrinkage : float
+        Weight of the scaled identity in the covariance, in [0, 1].
+    sizing : str
+        ``gross`` (absolute weights sum to 1), ``volatility`` or ``budget`` (weights sum to 1).
+    target_volatility : float
+        A year, for ``sizing="volatility"``.
+    offset : float
+        For ``sizing="budget"``: weights are y / (t + offset).
+    net : str
+        ``positive`` (net long or neutral) or ``any``.
+    lookback : int, optional
+        Fit on the last rows only; all of them by default.
+    risk_free_rate : float
+        Per period. Subtracted from the returns that are fitted; cash earns it in ``predict``.
+    previous_weights : float, dict or array
+        Held before the fit; 0 by default. The problem has no turnover term, so they do not change
+        the weights: the trade from them to ``weights_`` is paid for in the first row of ``predict``.
+    transaction_costs : float, dict or array
+        Of trading one unit of weight (0.001 for 10 basis points), one for all or by asset.
+    periods_per_year : float
+        For ``target_volatility``.
+    form : str
+        ``auto``, ``dense`` or ``low-rank``: how the covariance is stored.
+    threads : int, optional
+        ``sharpen.set_threads`` says it for all.
+
+    Attributes
+    ----------
+    weights_ : (n,) array
+        Zero for assets that are not held.
+    support_ : array of int
+        Columns that are held.
+    sharpe_, full_sharpe_ : float
+        Sharpe ratio per period over the rows that were fitted, and that without a bound on the
+        number of names.
+    status_ : str
+        ``ok``, ``neutral_face`` or ``no_signal`` (all cash).
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    """
+
+    def __init__(
+        self,
+        cardinality: Union[int, str] = "10%",
+        *,
+        optimizer: str = "swap",
+        shrinkage: float = 0.1,
+        sizing: str = "gross",
+        target_volatility: float = 0.1,
+        offset: float = 0.01,
+        net: str = "positive",
+        lookback: Optional[int] = None,
+        risk_free_rate: float = 0.0,
+        previous_weights: Any = None,
+        transaction_costs: Any = 0.0,
+        periods_per_year: float = 252.0,
+        form: str = "auto",
+        threads: Optional[int] = None,
+    ) -> None:
+        self.cardinality = cardinality
+        self.optimizer = optimizer
+        self.shrinkage = shrinkage
+        self.sizing = sizing
+        self.target_volatility = target_volatility
+        self.offset = offset
+        self.net = net
+        self.lookback = lookback
+        self.risk_free_rate = risk_free_rate
+        self.previous_weights = previous_weights
+        self.transaction_costs = transaction_costs
+        self.periods_per_year = periods_per_year
+        self.form = form
+        self.threads = threads
+
+    def fit(self, X: Any, y: Any = None) -> "SparseTangentPortfolio":
+        """Finds the weights for returns ``X`` (periods, assets), oldest first. ``y`` is ignored."""
+        given = self._settings()
+        X = _validated(self, X, reset=True)
+        n = X.shape[1]
+        rate = _number(self.risk_free_rate, "risk_free_rate")
+        previous = self._by_asset(self.previous_weights, "previous_weights")
+        costs = self._by_asset(self.transaction_costs, "transaction_costs")
+        if (costs < 0.0).any():
+            raise InputError("transaction_costs are negative; give 0 or more")
+        excess = np.require(X, np.float64, ["C", "A"])
+        if rate != 0.0:
+            excess = excess - rate
+        names = list(getattr(self, "feature_names_in_", [f"asset{i + 1}" for i in range(n)]))
+        try:
+            found = _core.fit(excess, [str(name) for name in names], given)
+        except InputError as error:
+            raise InputError(re.sub(r"\bk = ", "cardinality = ", str(error))) from None
+        weights, self.sharpe_, self.full_sharpe_, self.status_, messages = found
+        self.weights_ = np.asarray(weights, dtype=X.dtype)
+        self.support_ = np.flatnonzero(self.weights_)
+        self.trading_cost_ = float(np.abs(np.asarray(weights) - previous) @ costs)
+        _commands.warn(messages)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Returns of the portfolio over the rows of ``X``, an array: in every period it is brought
+        back to ``weights_``, cash earns the risk-free rate, and the first period pays for the trade
+        from ``previous_weights``."""
+        check_is_fitted(self, "weights_")
+        X = _validated(self, X, reset=False)
+        cash = (1.0 - self.weights_.sum(dtype=np.float64)) * float(self.risk_free_rate)
+        returns = X @ self.weights_ + X.dtype.type(cash)
+        if self.trading_cost_ and len(returns):
+            returns[0] -= X.dtype.type(self.trading_cost_)
+        return returns
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Sharpe ratio per period of ``predict(X)`` over the risk-free rate: mean by standard
+        deviation (ddof 1), 0 for cash."""
+        excess = np.asarray(self.predict(X), dtype=np.float64) - float(self.risk_free_rate)
+        if len(excess) < 2:
+            raise InputError(f"X has {len(excess)} row; a Sharpe ratio needs 2")
+        spread = float(excess.std(ddof=1))
+        return float(excess.mean()) / spread if spread > 0.0 else 0.0
+
+    def _settings(self) -> Any:
+        k = self.cardinality
+        if isinstance(k, bool) or not (isinstance(k, str) or hasattr(k, "__index__")):
+            raise TypeError(
+                f"cardinality = {k!r} is neither a count such as 5 nor a share such as '10%'"
+            )
+        names = "optimizer shrinkage sizing net periods_per_year form".split()
+        given = {name: getattr(self, name) for name in names}
+        # What the sizing does not listen to would be worth a warning on the command line.
+        if self.sizing == "volatility":
+            given["target_volatility"] = self.target_volatility
+        if self.sizing == "budget":
+            given["offset"] = self.offset
+        for name, value in given.items():
+            if value is None:
+                raise TypeError(f"{name} is None; give a value")
+        out = _settings.texts("SparseTangentPortfolio", "solve", {"k": k, **given})
+        threads = _threads.get_threads() if self.threads is None else self.threads
+        out["threads"] = str(_threads.checked(threads))
+        out["lookback"] = "all" if self.lookback is None else _settings.text(
+            "lookback", self.lookback
+        )
+        try:
+            _core.check_settings("solve", out)
+        except InputError as error:
+            raise InputError(re.sub(r"\bk = ", "cardinality = ", str(error))) from None
+        return out
+
+    def _by_asset(self, value: Any, name: str) -> Any:
+        """One number for all assets, or one for each: an array, or a dict by name."""
+        n = self.n_features_in_
+        if value is None:
+            return np.zeros(n)
+        if hasattr(value, "items") and not hasattr(value, "loc"):
+            value = dict(value)
+        elif hasattr(value, "loc") and hasattr(value, "index"):  # a Series
+            value = {str(asset): weight for asset, weight in value.items()}
+        if isinstance(value, dict):
+            return self._from_dict({str(a): v for a, v in value.items()}, name)
+        if np.ndim(value) == 0:
+            return np.full(n, _number(value, name))
+        found = np.asarray(value)
+        if found.shape != (n,):
+            raise InputError(f"{name} has shape {found.shape}; X has {n} assets: give ({n},)")
+        return np.array([_number(v, name) for v in found.tolist()])
+
+    def _from_dict(self, value: Any, name: str) -> Any:
+        if not hasattr(self, "feature_names_in_"):
+            raise InputError(f"{name} is by asset, and X has no names; fit a DataFrame")
+        assets = [str(asset) for asset in self.feature_names_in_]
+        for asset in value:
+            if asset not in assets:
+                hint = _core.did_you_mean(asset, assets)
+                raise InputError(f"{name}: X has no asset {asset!r}{hint}")
+        return np.array([_number(value.get(asset, 0.0), name) for asset in assets])
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} is of type {type(value).__name__}; give a number")
+    found = float(value)
+    if not np.isfinite(found):
+        raise InputError(f"{name} = {found} is not a finite number")
+    return found
+
+
+def _validated(estimator: Any, X: Any, reset: bool) -> Any:
+    """scikit-learn's own checks, whose name moved in its version 1.6."""
+    options: Any = {"dtype": [np.float64, np.float32], "reset": reset, "order": "C"}
+    if reset:
+        options["ensure_min_samples"] = 2
+    columns = getattr(X, "columns", None)
+    if columns is not None:
+        names = [str(column) for column in columns]
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise InputError(f"X: column {name!r} appears more than once; rename or drop it")
+    try:
+        from sklearn.utils.validation import validate_data
+    except ImportError:
+        return estimator._validate_data(X, **options)
+    return validate_data(estimator, X, **options)
+
+
+def cross_val_predict(estimator: Any, X: Any, cv: Any = None) -> Any:
+    """Out-of-sample returns of an estimator: fitted on the first part of every split of ``cv`` and
+    asked about the second.
+
+    scikit-learn's function of the same name takes only splits that cover every row, which no split
+    by time can: its first rows have nothing before them. This one takes any whose second parts do
+    not overlap (``TimeSeriesSplit()`` by default) and answers for the rows that are in one: a
+    Series with their index for a DataFrame, else an array of theirs, in the order of the rows.
+    """
+    from sklearn.model_selection import TimeSeriesSplit, check_cv
+    from sklearn.utils import indexable
+
+    (X,) = indexable(X)
+    splits = TimeSeriesSplit() if cv is None else check_cv(cv)
+    rows: List[Any] = []
+    values: List[Any] = []
+    for train, test in splits.split(X):
+        fitted = clone(estimator).fit(_rows(X, train))
+        rows.append(np.asarray(test))
+        values.append(np.asarray(fitted.predict(_rows(X, test))))
+    order = np.concatenate(rows)
+    if len(np.unique(order)) != len(order):
+        raise InputError("cv: a row is tested more than once; give splits that do not overlap")
+    by_time = np.argsort(order, kind="stable")
+    found = np.concatenate(values)[by_time]
+    if not hasattr(X, "iloc"):
+        return found
+    import pandas
+
+    return pandas.Series(found, index=X.index[order[by_time]], name="return")
+
+
+def _rows(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]

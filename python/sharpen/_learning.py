@@ -1,0 +1,262 @@
+"""sharpen.train and sharpen.predict: models, and the portfolios they lead to."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, List, Optional, Union
+
+import numpy as np
+
+from . import _commands, _core, _panels, _progress
+from ._core import InputError
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Model:
+    """A trained model. Its file is the program's: what one writes the other reads.
+
+    ``Model.load(path)`` reads one; models can be pickled.
+    """
+
+    def __init__(self, core: _core.Model, warnings: Optional[List[str]] = None) -> None:
+        if not isinstance(core, _core.Model):
+            raise TypeError("a Model comes from sharpen.train(...) or sharpen.Model.load(path)")
+        self._core = core
+        self._facts: Dict[str, Any] = json.loads(core.json())
+        self.warnings: List[str] = list(warnings or [])
+
+    @classmethod
+    def load(cls, path: PathLike) -> "Model":
+        """The model in a file that ``save`` or ``sharpen train`` wrote."""
+        return cls(_core.Model.read(_panels.path_text(path, "path")))
+
+    def save(self, path: PathLike) -> None:
+        """Writes the model, whole or not at all."""
+        self._core.write(_panels.path_text(path, "path"))
+
+    @property
+    def assets(self) -> List[str]:
+        """The assets it knows, in its order."""
+        return list(self._facts["assets"])
+
+    @property
+    def settings(self) -> Dict[str, Any]:
+        """What it was trained with, by the names of the command line."""
+        return dict(self._facts["settings"])
+
+    @property
+    def info(self) -> Dict[str, Any]:
+        """Dates, samples and parameters."""
+        left_out = ("assets", "members", "settings")
+        return {key: value for key, value in self._facts.items() if key not in left_out}
+
+    @property
+    def members(self) -> Any:
+        """A DataFrame with a row for each network: epochs run, the best one, its validation."""
+        pandas = _panels.need_pandas("members")
+        frame = pandas.DataFrame(self._facts["members"])
+        frame.index.name = "member"
+        return frame
+
+    def predict(self, prices: Any = None, **arguments: Any) -> "Prediction":
+        """``sharpen.predict(self, prices, ...)``."""
+        return predict(self, prices, **arguments)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self._core.content() == other._core.content()
+
+    def __hash__(self) -> int:
+        return hash(self._core.content())
+
+    def __reduce__(self) -> Any:
+        return _model_of, (self._core.content(), self.warnings)
+
+    def __repr__(self) -> str:
+        facts = self._facts
+        return (
+            f"<sharpen.Model: {len(facts['members'])} networks of {facts['parameters']} parameters "
+            f"for {facts['n']} assets, trained on {facts['from']} to {facts['to']}>"
+        )
+
+
+def _model_of(content: bytes, warnings: List[str]) -> Model:
+    return Model(_core.Model(content), warnings)
+
+
+def train(
+    prices: Any = None,
+    *,
+    returns: Any = None,
+    gross: bool = False,
+    out: Optional[PathLike] = None,
+    progress: Optional[bool] = None,
+    **settings: Any,
+) -> Model:
+    """Networks that expect returns, trained to decide (``framework="dfl"``) or to predict
+    (``"pfl"``).
+
+    ``prices`` is a panel as for ``solve``: a DataFrame, an array, or the name of a CSV file;
+    ``returns=`` takes simple returns instead, with ``gross=True`` 1 + r. The other keyword
+    arguments are the settings of ``sharpen train`` with underscores: ``preset``, ``k``,
+    ``lookback``, ``alpha``, ``ensemble``, ``epochs``, ``seed``, ``threads`` and so on.
+
+    With ``out`` the model is also written to that file, and its epochs are kept beside it until it
+    is done: after Ctrl-C, ``resume=True`` goes on. The same data, settings and seed give the same
+    bits as the command line. ``progress`` shows a bar: True, False, or None for where tqdm is
+    installed.
+    """
+    given = _commands.texts("train", settings, ["dry_run"])
+    if out is not None:
+        given["out"] = _panels.path_text(out, "out")
+    elif given.get("resume") == "true":
+        raise InputError("resume has no meaning here; it goes with out")
+    source = _panels.source("train", prices, returns, gross, given)
+    with _progress.bar(progress) as report:
+        core, messages, _ = _core.train({**given, **source.settings}, source.panel, report)
+    _commands.warn(messages)
+    return Model(core, messages)
+
+
+class Prediction:
+    """The portfolio that a model leads to for the period after the panel's last row."""
+
+    def __init__(self, core: _core.Predicted, dtype: np.dtype[Any]) -> None:
+        self._core = core
+        self.figures: Dict[str, Any] = _commands.figures(core.json())
+        self.warnings: List[str] = core.warnings
+        self.names: List[str] = core.names
+        self.array = np.asarray(core.weights, dtype=dtype)
+
+    @property
+    def weights(self) -> Any:
+        """A pandas Series over the model's assets (an array where pandas is not installed)."""
+        return self._series(self.array, "weight")
+
+    @property
+    def mu(self) -> Any:
+        """What the members expect together, per period."""
+        return self._series(np.asarray(self._core.mu), "mu")
+
+    def _series(self, values: Any, name: str) -> Any:
+        try:
+            import pandas
+        except ImportError:
+            return values.copy()
+        return pandas.Series(values.copy(), index=self.names, name=name)
+
+    @property
+    def holdings(self) -> Any:
+        """A DataFrame with a row for each name held: weight, what the members hold, and with
+        ``explain=True`` why."""
+        return self._frame("holdings", ["weight", "held_by", "member_mean", "member_sd"])
+
+    @property
+    def trades(self) -> Any:
+        """A DataFrame with a row for each name to trade, from the weights held before."""
+        return self._frame("trades", ["from", "to", "trade"])
+
+    def _frame(self, key: str, columns: List[str]) -> Any:
+        pandas = _panels.need_pandas(key)
+        rows = self.figures[key]
+        frame = pandas.DataFrame(rows, columns=None if rows else ["asset", *columns])
+        return frame.set_index("asset").drop(columns="index", errors="ignore")
+
+    @property
+    def date(self) -> str:
+        """The last row used."""
+        return str(self.figures["date"])
+
+    @property
+    def status(self) -> str:
+        return str(self.figures["status"])
+
+    @property
+    def sharpe(self) -> float:
+        """Expected Sharpe ratio per period."""
+        return float(self.figures["sharpe"])
+
+    @property
+    def agreement(self) -> float:
+        """How much the members agree: 1 if all say the same, 0 if they cancel."""
+        return float(self.figures["agreement"])
+
+    def __repr__(self) -> str:
+        held = [(n, float(w)) for n, w in zip(self.names, self.array) if w != 0.0]
+        lines = [
+            f"<sharpen.Prediction after {self.date}: {len(held)} of {len(self.names)} assets, "
+            f"{self.status}, agreement {self.agreement:.2f}>"
+        ]
+        most = sorted(held, key=lambda item: -abs(item[1]))[:10]
+        width = max((len(name) for name, _ in most), default=0)
+        lines += [f"  {name:<{width}}  {weight:+.4f}" for name, weight in most]
+        if len(held) > len(most):
+            lines.append(f"  and {len(held) - len(most)} more")
+        return "\n".join(lines)
+
+
+def predict(
+    model: Union[Model, PathLike],
+    prices: Any = None,
+    *,
+    returns: Any = None,
+    gross: bool = False,
+    previous: Any = None,
+    out: Optional[PathLike] = None,
+    trades: Optional[PathLike] = None,
+    **settings: Any,
+) -> Prediction:
+    """The portfolio for the period after the last row of ``prices``, from a ``Model`` or its file.
+
+    ``previous`` holds the weights to trade from: a Series or dict by asset, or a file
+    ``asset,weight``. ``out`` and ``trades`` are files to write, as the command line does. The other
+    keyword arguments are the settings of ``sharpen predict`` with underscores: ``k``,
+    ``optimizer``, ``sizing``, ``capital``, ``asof``, ``max_age``, ``explain`` and so on.
+    """
+    hidden = ["model", "previous", "trades", "require_ok"]
+    given = _commands.texts("predict", settings, hidden)
+    core: Optional[_core.Model] = None
+    if isinstance(model, Model):
+        core = model._core
+    elif isinstance(model, (str, os.PathLike)):
+        given["model"] = os.fspath(model)
+    else:
+        raise TypeError(f"model is of type {type(model).__name__}; give a Model or its file")
+    held = None
+    if isinstance(previous, (str, os.PathLike)):
+        given["previous"] = os.fspath(previous)
+    elif previous is not None:
+        held = _weights_of(previous)
+    source = _panels.source("predict", prices, returns, gross, given)
+    if source.panel is not None and returns is not None and "capital" in given:
+        raise InputError("capital needs prices to count shares by; give prices")
+    found = _core.predict({**given, **source.settings}, core, source.panel, held)
+    if out is not None:
+        found.write_portfolio(_panels.path_text(out, "out"))
+    if trades is not None:
+        found.write_trades(_panels.path_text(trades, "trades"))
+    prediction = Prediction(found, source.dtype)
+    _commands.warn(prediction.warnings)
+    return prediction
+
+
+def _weights_of(previous: Any) -> List[Any]:
+    if not hasattr(previous, "items"):
+        raise TypeError(
+            f"previous is of type {type(previous).__name__}; give a Series or dict of weights by "
+            "asset, or a file"
+        )
+    found: Dict[str, float] = {}
+    for asset, weight in previous.items():
+        if str(asset) in found:
+            raise InputError(f"previous: {str(asset)!r} appears more than once")
+        try:
+            found[str(asset)] = float(weight)
+        except (TypeError, ValueError):
+            raise TypeError(f"previous[{asset!r}] is no number: {weight!r}") from None
+        if not np.isfinite(found[str(asset)]):
+            raise InputError(f"previous[{asset!r}] is {weight}; give a finite number")
+    return list(found.items())

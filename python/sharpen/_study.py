@@ -1,0 +1,275 @@
+"""sharpen.study and sharpen.report: grids of backtests, and what they come to."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+from . import _commands, _core, _data, _panels, _progress
+from ._core import InputError
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Study:
+    """The cells of a study: one market, number of names, method and seed each.
+
+    ``Study.load(path)`` reads the folder or file that ``sharpen.study`` or the program wrote.
+    """
+
+    def __init__(self, file: str, tally: Optional[Dict[str, Any]] = None) -> None:
+        self.file = file
+        self.tally = dict(tally or {})
+        self._read: Optional[_core.Study] = None
+
+    @classmethod
+    def load(cls, path: PathLike) -> "Study":
+        """From the folder of a study, or its ``study.db``."""
+        found = cls(_file_of(path))
+        found._core()
+        return found
+
+    def _core(self) -> _core.Study:
+        if self._read is None:  # without tests: they take time, and cells do not need them
+            self._read = _core.read_study(self.file, {"replications": "100"}, False, None)
+        return self._read
+
+    @property
+    def cells(self) -> Any:
+        """A DataFrame with a row for each cell: what it is, its state, and its figures, a year
+        where they are annualised; NaN unless it is done."""
+        frame = _panels.need_pandas("cells").DataFrame(self._core().cells())
+        return frame.astype({"seed": "Int64"}) if len(frame) else frame
+
+    @property
+    def returns(self) -> Any:
+        """A DataFrame of the daily returns of the cells that are done, a column for each, named by
+        market, k, method and seed."""
+        pandas = _panels.need_pandas("returns")
+        cells = self._core().cells()
+        columns: Dict[Tuple[Any, ...], Any] = {}
+        for number, dates, values in self._core().runs():
+            cell = cells[number]
+            seed = "" if cell["seed"] is None else cell["seed"]
+            index = pandas.DatetimeIndex(pandas.to_datetime(dates), name="date")
+            name = (cell["market"], cell["k_given"], cell["method"], seed)
+            columns[name] = pandas.Series(values, index=index)
+        if not columns:
+            return pandas.DataFrame()
+        frame = pandas.concat(columns, axis=1)
+        frame.columns.names = ["market", "k", "method", "seed"]
+        return frame
+
+    def report(self, **arguments: Any) -> "Report":
+        """``sharpen.report(self, ...)``."""
+        return report(self, **arguments)
+
+    def __repr__(self) -> str:
+        cells = self._core().cells()
+        done = sum(cell["state"] == "done" for cell in cells)
+        failed = sum(cell["state"] == "failed" for cell in cells)
+        lost = f", {failed} failed" if failed else ""
+        return f"<sharpen.Study {self.file}: {done} of {len(cells)} cells done{lost}>"
+
+
+def _file_of(path: Any) -> str:
+    given = Path(_panels.path_text(path, "study"))
+    if given.is_dir():
+        given = given / "study.db"
+        if not given.exists():
+            raise InputError(f"study: {given.parent} holds no study.db; name the folder of a study")
+    return str(given)
+
+
+def study(
+    prices: Any = None,
+    *,
+    returns: Any = None,
+    preset: Optional[str] = None,
+    config: Optional[PathLike] = None,
+    out: Optional[PathLike] = None,
+    force: bool = False,
+    dry_run: bool = False,
+    progress: Optional[bool] = None,
+    **settings: Any,
+) -> Any:
+    """A grid of backtests into one file, ``out/study.db``, that can be stopped and gone on with.
+
+    ``prices`` (or ``returns``) is one market or several: a path, a DataFrame with dates, a list of
+    paths, or a dict of names and either. DataFrames are written beside the study, so that it can be
+    repeated. ``preset``: ``"demo"``, ``"paper"``, ``"alpha"``. Other keyword arguments are the
+    settings of ``sharpen study`` with underscores: ``k``, ``frameworks``, ``optimizers``,
+    ``trainings``, ``alphas``, ``costs``, ``seeds``, ``threads`` and so on, lists where it takes
+    lists; ``config`` is a file as the program reads it.
+
+    Cells that are done already are not computed again. A cell that fails does not stop the others:
+    it is in ``cells`` with its reason, and ``retry=True`` tries it again. With ``dry_run`` a dict:
+    cells, trainings, minutes and gigabytes it would take.
+    """
+    lists = {
+        name: ",".join(str(item) for item in value) if isinstance(value, (list, tuple)) else value
+        for name, value in settings.items()
+        if name != "k"
+    }
+    k = settings.get("k")
+    if k is not None:
+        lists["k"] = ",".join(str(_count(item)) for item in _as_list(k))
+    given = _commands.texts("study", lists, ["preset", "dry_run", "list"])
+    if preset is not None:
+        given["preset"] = str(preset)
+    if out is not None:
+        given["out"] = _panels.path_text(out, "out")
+    if force:
+        given["force"] = "true"
+    if prices is not None and returns is not None:
+        raise TypeError("study() takes either prices or returns=, not both")
+    for name, value in (("prices", prices), ("returns", returns)):
+        if value is not None:
+            given[name] = ",".join(_market_files(value, name, out))
+    file = "" if config is None else _panels.path_text(config, "config")
+    with _progress.bar(progress) as report_to:
+        if dry_run:
+            return dict(_core.estimate_study(given, file, report_to))
+        path, tally = _core.run_study(given, file, report_to)
+    found = Study(path, tally)
+    if tally["failed"]:
+        _commands.warn(
+            [f"{tally['failed']} of {tally['cells']} cells failed; cells has the reasons"]
+        )
+    return found
+
+
+def _as_list(value: Any) -> List[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _count(k: Any) -> Any:
+    if isinstance(k, bool) or not (isinstance(k, str) or hasattr(k, "__index__")):
+        raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
+    return k if isinstance(k, str) else k.__index__()
+
+
+def _market_files(markets: Any, name: str, out: Any) -> List[str]:
+    if isinstance(markets, Mapping):
+        named = [(str(key), value) for key, value in markets.items()]
+    elif isinstance(markets, (list, tuple)):
+        named = [("", value) for value in markets]
+    else:
+        named = [("market", markets)]
+    files = []
+    for key, value in named:
+        if isinstance(value, (str, os.PathLike)):
+            files.append(os.fspath(value))
+        else:
+            files.append(_written(key, value, name, out))
+    for file in files:
+        if "," in file:
+            raise InputError(f"{name}: {file!r} has a comma, which separates files; rename it")
+    return files
+
+
+def _written(key: str, value: Any, name: str, out: Any) -> str:
+    """A market from memory as a file beside the study."""
+    table = _data.table(value, name)
+    if not table.dated:
+        raise InputError(f"{name}: a study needs dates; give a DataFrame with dates")
+    if out is None:
+        raise InputError(f"{name} in memory is kept beside the study; give out, its folder")
+    if not key:
+        raise InputError(f"{name}: give markets names: {{'name': prices, ...}}")
+    if Path(key).name != key or key.startswith("."):
+        raise InputError(f"{name}: {key!r} cannot be the name of a file; rename it")
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"out = {folder} is a file, not a folder; choose another name")
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{key}.csv"
+    _core.Panel(table.values, table.names, table.labels, True, name, name).write(str(file))
+    return str(file)
+
+
+class Report:
+    """Tables and findings of a study."""
+
+    def __init__(self, core: _core.Study, file: str) -> None:
+        self._core = core
+        self._facts: Dict[str, Any] = json.loads(core.json())
+        self.file = file
+        self.out: Optional[str] = None
+
+    @property
+    def findings(self) -> List[str]:
+        """What stands out, in sentences that claim no more than the tests do."""
+        return list(self._facts["findings"])
+
+    @property
+    def tables(self) -> List[str]:
+        """Names of the tables."""
+        return [table["name"] for table in self._facts["tables"]]
+
+    def table(self, name: str) -> Any:
+        """A table as a DataFrame, a row for each figure."""
+        pandas = _panels.need_pandas("table")
+        for table in self._facts["tables"]:
+            if table["name"] == name:
+                frame = pandas.DataFrame(table["figures"])
+                frame.attrs["title"] = table["title"]
+                return frame
+        hint = _core.did_you_mean(str(name), self.tables)
+        raise InputError(f"name = {name!r} is none of the tables{hint}; there are "
+                         f"{', '.join(self.tables)}")
+
+    def text(self, format: str = "text", tables: Optional[List[str]] = None) -> str:
+        """The report in a format: ``text``, ``md``, ``latex``, ``csv`` or ``html``."""
+        return str(self._core.document(str(format), list(tables or [])))
+
+    def _repr_markdown_(self) -> str:
+        return self.text("md")
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        facts = self._facts
+        return f"<sharpen.Report of {self.file}: {facts['done']} of {facts['cells']} cells done>"
+
+
+_ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".tex": "latex", ".csv": "csv"}
+
+
+def report(
+    study: Union[Study, PathLike],
+    out: Optional[PathLike] = None,
+    *,
+    format: Optional[str] = None,
+    table: Optional[List[str]] = None,
+    force: bool = False,
+    progress: Optional[bool] = None,
+    **settings: Any,
+) -> Report:
+    """The tables and tests of a study, a ``Study`` or its folder; with ``out`` also a file.
+
+    ``format`` is ``html`` (a page with charts), ``text``, ``md``, ``latex`` or ``csv``, by the
+    ending of ``out`` if it is not given; ``table`` names the tables to write. Settings:
+    ``replications``, ``seed``, ``threads``. The same study gives the same bytes as the program.
+    """
+    given = _commands.texts("report", settings, ["study", "format", "table"])
+    file = study.file if isinstance(study, Study) else _file_of(study)
+    place = None if out is None else _panels.path_text(out, "out")
+    wanted = format or _ENDINGS.get(Path(place or "").suffix, "text")
+    names = [table] if isinstance(table, str) else list(table or [])
+    if place is not None:
+        _core.check_place(place, file, bool(force))
+    elif force:
+        raise InputError("force has no meaning here; it goes with out")
+    with _progress.bar(progress) as report_to:
+        core = _core.read_study(file, given, True, report_to)
+    found = Report(core, file)
+    if place is not None:
+        _core.write_text(place, core.document(str(wanted), names))
+        found.out = place
+    elif format is not None:
+        core.document(str(wanted), names)  # a wrong name is an error now
+    return found

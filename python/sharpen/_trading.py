@@ -1,0 +1,216 @@
+"""sharpen.backtest and sharpen.compare: strategies walked through a panel, and judged."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, List, Optional, Union
+
+import numpy as np
+
+from . import _commands, _core, _panels, _progress
+from ._core import InputError
+from ._learning import Model
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Backtest:
+    """What a strategy would have earned. Tables are pandas', figures those of
+    ``sharpen backtest --json``."""
+
+    def __init__(self, core: _core.Tested, source: _panels.Source) -> None:
+        self._core = core
+        self._source = source
+        self.metrics: Dict[str, Any] = _commands.figures(core.json())
+        self.warnings: List[str] = core.warnings
+        self.names: List[str] = core.names
+
+    @property
+    def returns(self) -> Any:
+        """A Series of the returns of every period, net of costs, with the panel's dates: what
+        quantstats and others take."""
+        pandas = _panels.need_pandas("returns")
+        values = np.asarray(self._core.columns["return"], dtype=self._source.dtype)
+        return pandas.Series(values, index=self._index(), name=str(self.metrics["label"]))
+
+    @property
+    def daily(self) -> Any:
+        """A DataFrame with a row for each period: return, gross_return, cost, turnover,
+        net_exposure, gross_exposure, holdings, status, and benchmark where there is one."""
+        return _panels.need_pandas("daily").DataFrame(self._core.columns, index=self._index())
+
+    @property
+    def weights(self) -> Any:
+        """A DataFrame, periods by assets: the weights held over each period, 0 for none."""
+        pandas = _panels.need_pandas("weights")
+        period, asset, weight = self._core.weights
+        cells = np.zeros((len(self._core.dates), len(self.names)), dtype=self._source.dtype)
+        cells[period, asset] = weight
+        return pandas.DataFrame(cells, index=self._index(), columns=self.names)
+
+    @property
+    def trades(self) -> Any:
+        """A DataFrame with a row for each trade: date, asset, from, to, trade (weights)."""
+        pandas = _panels.need_pandas("trades")
+        period, asset, before, after = self._core.trades
+        names = np.asarray(self.names, dtype=object)
+        return pandas.DataFrame(
+            {
+                "date": self._index()[period],
+                "asset": names[asset] if len(names) else [],
+                "from": before,
+                "to": after,
+                "trade": after - before,
+            }
+        )
+
+    @property
+    def benchmark(self) -> Any:
+        """The Series of the benchmark's returns, or None."""
+        if "benchmark" not in self._core.columns:
+            return None
+        return self.daily["benchmark"].rename(str(self.metrics["benchmark"]["ticker"]))
+
+    @property
+    def wealth(self) -> Any:
+        """What 1 became, a Series."""
+        return (1.0 + self.returns).cumprod().clip(lower=0.0)
+
+    def _index(self) -> Any:
+        return self._source.index(self._core.dates)
+
+    @property
+    def sharpe(self) -> float:
+        """Annualised Sharpe ratio; ``metrics["sharpe"]`` is per period."""
+        return float(self.metrics["sharpe_annualized"])
+
+    def save(self, folder: PathLike, force: bool = False) -> None:
+        """The files of ``sharpen backtest --out``: returns.csv, weights.csv, trades.csv,
+        weights_last.csv, metrics.json."""
+        self._core.write(_panels.path_text(folder, "folder"), bool(force))
+
+    def compare(self, other: Union["Backtest", PathLike], **arguments: Any) -> "Comparison":
+        """``sharpen.compare(self, other, ...)``."""
+        return compare(self, other, **arguments)
+
+    def __str__(self) -> str:
+        """The page that ``sharpen backtest`` prints."""
+        return str(self._core.text())
+
+    def __repr__(self) -> str:
+        m = self.metrics
+        return (
+            f"<sharpen.Backtest {m['label']!r}: {m['first_traded_date']} to {m['last_date']}, "
+            f"Sharpe {m['sharpe_annualized']:.2f} a year, return "
+            f"{m['return_annualized']:.1%}, drawdown {m['max_drawdown']:.1%}>"
+        )
+
+
+def backtest(
+    prices: Any = None,
+    *,
+    returns: Any = None,
+    gross: bool = False,
+    signal: Any = None,
+    model: Union[Model, PathLike, None] = None,
+    out: Optional[PathLike] = None,
+    force: bool = False,
+    progress: Optional[bool] = None,
+    **settings: Any,
+) -> Backtest:
+    """A strategy walked forward through a panel, every decision from the rows before it.
+
+    ``prices`` is a panel as for ``solve``; ``returns=`` takes simple returns instead. ``framework``
+    says where expected returns come from: ``"rolling"`` (the default), ``"historic"``, ``"pfl"``
+    and ``"dfl"``, which train networks or take a ``model``, and ``"signal"``, which takes
+    ``signal``: a panel of predictions, a row being for the period after its date. The other keyword
+    arguments are the settings of ``sharpen backtest`` with underscores: ``k``, ``optimizer``,
+    ``lookback``, ``split``, ``rebalance``, ``cost_bps``, ``risk_free``, ``benchmark`` and so on.
+
+    ``out`` is a folder to write, as the command line does. The same data, settings and seed give
+    the same bits as the command line.
+    """
+    given = _commands.texts("backtest", settings, ["signal", "model"])
+    if out is not None:
+        _core.check_folder(_panels.path_text(out, "out"), bool(force))
+    elif force:
+        raise InputError("force has no meaning here; it goes with out")
+    if signal is not None and "framework" not in given:
+        given["framework"] = "signal"
+    core: Optional[_core.Model] = None
+    if isinstance(model, Model):
+        core = model._core
+    elif model is not None:
+        given["model"] = _panels.path_text(model, "model")
+    if model is not None and "framework" not in given:
+        given["framework"] = "dfl"
+    source = _panels.source("backtest", prices, returns, gross, given)
+    predictions: Optional[_core.Panel] = None
+    if isinstance(signal, (str, os.PathLike)):
+        given["signal"] = os.fspath(signal)
+    elif signal is not None:
+        predictions = _panels.matching(signal, "signal", source)
+    with _progress.bar(progress) as report:
+        tested = _core.backtest(
+            {**given, **source.settings}, source.panel, predictions, core, report
+        )
+    found = Backtest(tested, source)
+    if out is not None:
+        found.save(out, force)
+    _commands.warn(found.warnings)
+    return found
+
+
+class Comparison:
+    """Whether the Sharpe ratios of two backtests differ by more than chance gives."""
+
+    def __init__(self, json_text: str, text: str) -> None:
+        self.figures: Dict[str, Any] = _commands.figures(json_text)
+        self.warnings: List[str] = json.loads(json_text)["warnings"]
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["figures"][name]
+        except KeyError:
+            raise AttributeError(f"Comparison has no attribute {name!r}") from None
+
+    def __dir__(self) -> List[str]:
+        return [*super().__dir__(), *self.figures]
+
+    def __str__(self) -> str:
+        """What ``sharpen compare`` prints."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return f"<sharpen.Comparison: {self.figures['verdict']}>"
+
+
+def compare(
+    a: Union[Backtest, PathLike],
+    b: Union[Backtest, PathLike],
+    *,
+    progress: Optional[bool] = None,
+    **settings: Any,
+) -> Comparison:
+    """Ledoit and Wolf's paired test of two Sharpe ratios, on the periods both have.
+
+    ``a`` and ``b`` are backtests, or folders that ``sharpen backtest --out`` wrote. Settings:
+    ``replications``, ``block``, ``seed``, ``threads``. Attributes of the result are the keys of
+    ``sharpen compare --json``: ``p_value``, ``difference``, ``verdict`` and so on.
+    """
+    given = _commands.texts("compare", settings, ["first", "second"])
+    first, second = _run_of(a, "a"), _run_of(b, "b")
+    with _progress.bar(progress) as report:
+        found = Comparison(*_core.compare(given, first, second, report))
+    _commands.warn(found.warnings)
+    return found
+
+
+def _run_of(run: Any, name: str) -> Any:
+    if isinstance(run, Backtest):
+        return run._core
+    if isinstance(run, (str, os.PathLike)):
+        return os.fspath(run)
+    raise TypeError(f"{name} is of type {type(run).__name__}; give a Backtest or a folder")

@@ -1,0 +1,176 @@
+// sharpen.backtest and sharpen.compare.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "backtest.hpp"
+#include "compare.hpp"
+#include "models.hpp"
+#include "output_folder.hpp"
+#include "panels.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/learn/train.hpp"
+#include "work.hpp"
+
+namespace sharpen::python {
+
+namespace {
+
+using settings::Values;
+
+struct Tested {
+  app::BacktestAnswer answer;
+
+  const backtest::Run& run() const { return answer.result.run; }
+};
+
+std::unique_ptr<Tested> backtested(const SettingTexts& given, const MemoryPanel* panel,
+                                   const MemoryPanel* signal, const MemoryModel* model,
+                                   nb::object report) {
+  Work work(std::move(report));
+  auto answer = work.run([&] {
+    const Values values = values_with_preset(settings::backtest, given);
+    app::BacktestInputs inputs;
+    inputs.panel = copy_of(panel);
+    if (signal != nullptr) inputs.signal = signal->raw.panel;
+    if (model != nullptr) inputs.model = model->model;
+    work.stage("reading the panel");
+    app::BacktestJob job = app::read_backtest(values, std::move(inputs), Log());
+    try {
+      return app::run_job(std::move(job),
+                          {.stage = [&](std::string_view text) { work.stage(text); },
+                           .progress =
+                               [&](Index done, Index total) {
+                                 work.progress(static_cast<double>(done),
+                                               static_cast<double>(total));
+                               },
+                           .stop = [&] { return work.stopped(); }});
+    } catch (const learn::Diverged& diverged) {
+      throw Failure(diverged.what());
+    }
+  });
+  return std::make_unique<Tested>(Tested{std::move(answer)});
+}
+
+// Which period each of the listed items belongs to.
+nb::object periods_of(const std::vector<Index>& begin) {
+  std::vector<std::int64_t> out;
+  for (std::size_t p = 0; p + 1 < begin.size(); ++p)
+    out.insert(out.end(), static_cast<std::size_t>(begin[p + 1] - begin[p]),
+               static_cast<std::int64_t>(p));
+  return array_of(std::move(out));
+}
+
+template <class Item, class Field>
+auto column(const std::vector<Item>& items, Field field) {
+  using Value = std::remove_cvref_t<decltype(items.front().*field)>;
+  std::vector<Value> out;
+  out.reserve(items.size());
+  for (const Item& item : items) out.push_back(item.*field);
+  return array_of(std::move(out));
+}
+
+// The columns of returns.csv, and benchmark where there is one.
+nb::dict columns(const Tested& self) {
+  const backtest::Run& run = self.run();
+  std::vector<std::string> statuses;
+  for (const backtest::PeriodStatus status : run.status)
+    statuses.emplace_back(backtest::name(status));
+  nb::dict out;
+  out["return"] = array_of(run.returns);
+  out["gross_return"] = array_of(run.gross_returns);
+  out["cost"] = array_of(run.costs);
+  out["turnover"] = array_of(run.turnover);
+  out["net_exposure"] = array_of(run.net);
+  out["gross_exposure"] = array_of(run.gross);
+  out["holdings"] = array_of(run.holdings);
+  out["status"] = statuses;
+  if (!run.benchmark.empty()) out["benchmark"] = array_of(run.benchmark);
+  return out;
+}
+
+nb::tuple weights(const Tested& self) {
+  const backtest::Run& run = self.run();
+  return nb::make_tuple(periods_of(run.weights_begin),
+                        column(run.weights, &backtest::Position::asset),
+                        column(run.weights, &backtest::Position::weight));
+}
+
+nb::tuple trades(const Tested& self) {
+  const backtest::Run& run = self.run();
+  return nb::make_tuple(periods_of(run.trades_begin), column(run.trades, &backtest::Trade::asset),
+                        column(run.trades, &backtest::Trade::from),
+                        column(run.trades, &backtest::Trade::to));
+}
+
+void write(const Tested& self, const std::string& folder, bool force) {
+  const nb::gil_scoped_release release;
+  const app::OutputFolder out(folder, force, "backtest", app::backtest_file_names());
+  out.write(app::backtest_files(self.answer));
+}
+
+void check_folder(const std::string& folder, bool force) {
+  const nb::gil_scoped_release release;
+  app::OutputFolder(folder, force, "backtest", app::backtest_file_names());
+}
+
+// A backtest, or the folder of one.
+app::NamedRun named_run(const nb::object& source, const char* argument) {
+  if (nb::isinstance<nb::str>(source)) {
+    const auto folder = nb::cast<std::string>(source);
+    return {folder, backtest::read_run(folder)};
+  }
+  const auto& answer = nb::cast<const Tested&>(source).answer;
+  const backtest::Run& run = answer.result.run;
+  return {argument,
+          {.label = answer.label,
+           .dates = run.dates,
+           .returns = run.returns,
+           .periods_per_year = answer.settings.periods_per_year,
+           .risk_free = run.risk_free,
+           .stats_from_date = answer.date(run.stats_from)}};
+}
+
+nb::tuple compared(const SettingTexts& given, const nb::object& a, const nb::object& b,
+                   nb::object report) {
+  const app::NamedRun first = named_run(a, "a"), second = named_run(b, "b");
+  Work work(std::move(report));
+  const app::Comparison found = work.run([&] {
+    work.stage("resampling");
+    return app::compare_runs(first, second, values_of(settings::compare, given),
+                             {.progress =
+                                  [&](Index done, Index total) {
+                                    work.progress(static_cast<double>(done),
+                                                  static_cast<double>(total));
+                                  },
+                              .stop = [&] { return work.stopped(); }});
+  });
+  return nb::make_tuple(app::comparison_json(found), app::comparison_text(found));
+}
+
+}  // namespace
+
+void add_backtests(nb::module_& module) {
+  nb::class_<Tested>(module, "Tested")
+      .def_prop_ro("names", [](const Tested& self) { return self.answer.result.tickers; })
+      .def_prop_ro("dates", [](const Tested& self) { return self.run().dates; })
+      .def_prop_ro("columns", &columns)
+      .def_prop_ro("weights", &weights, "Period, asset and weight of every position.")
+      .def_prop_ro("trades", &trades, "Period, asset, weight before and after of every trade.")
+      .def_prop_ro("warnings",
+                   [](const Tested& self) { return in_python_words(self.answer.warnings); })
+      .def("json", [](const Tested& self) { return app::backtest_json(self.answer); })
+      .def("text", [](const Tested& self) { return app::backtest_text(self.answer); })
+      .def("write", &write, nb::arg("folder"), nb::arg("force"));
+  module.def("backtest", &backtested, nb::arg("settings"), nb::arg("panel").none(),
+             nb::arg("signal").none(), nb::arg("model").none(), nb::arg("report").none());
+  module.def("check_folder", &check_folder, nb::arg("folder"), nb::arg("force"));
+  module.def("compare", &compared, nb::arg("settings"), nb::arg("a"), nb::arg("b"),
+             nb::arg("report").none());
+}
+
+}  // namespace sharpen::python

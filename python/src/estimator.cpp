@@ -1,0 +1,45 @@
+// What the scikit-learn estimator fits: a portfolio from a window of returns as it is. Its data
+// come from pipelines, which have cleaned and transformed them in their own ways.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "models.hpp"
+#include "module.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/baseline/solve.hpp"
+
+namespace sharpen::python {
+
+namespace {
+
+nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
+              const SettingTexts& given) {
+  baseline::Solution found;
+  {
+    const nb::gil_scoped_release release;
+    const ConstMat X = view(returns);
+    if (static_cast<Index>(names.size()) != X.cols) throw InputError("every column needs a name");
+    market::Panel panel{
+        .dates = {}, .tickers = names, .values = {X.data, X.data + X.rows * X.cols}};
+    for (Index t = 0; t < X.rows; ++t) panel.dates.push_back("row " + std::to_string(t));
+    settings::Values values = values_of(settings::solve, given);
+    const Threads threads(static_cast<int>(values.integer("threads")));
+    auto input = baseline::window_input(values, std::move(panel), "X", {}, threads);
+    found = baseline::solve(values, std::move(input));
+  }
+  return nb::make_tuple(array_of(found.portfolio.weights), found.portfolio.sharpe,
+                        found.full_sharpe, std::string(name(found.portfolio.outcome.status)),
+                        in_python_words(found.warnings));
+}
+
+}  // namespace
+
+void add_estimator(nb::module_& module) {
+  module.def("fit", &fit, nb::arg("returns"), nb::arg("names"), nb::arg("settings"),
+             "Weights, Sharpe ratio, that without a bound on the names, status, warnings.");
+}
+
+}  // namespace sharpen::python

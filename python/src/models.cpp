@@ -1,0 +1,171 @@
+// sharpen.train, sharpen.predict and the models between them.
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cmath>
+#include <memory>
+
+#include "json_text.hpp"
+#include "model_settings.hpp"
+#include "models.hpp"
+#include "panels.hpp"
+#include "predict.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
+#include "train.hpp"
+#include "work.hpp"
+
+namespace sharpen::python {
+
+namespace {
+
+using app::Json;
+using settings::Values;
+
+// What `sharpen inspect` tells, but for the file itself.
+std::string model_json(const learn::Model& model) {
+  Json out;
+  out["n"] = model.n();
+  out["assets"] = model.tickers;
+  out["from"] = model.first_date;
+  out["to"] = model.last_date;
+  out["samples"] = model.samples;
+  out["validation_samples"] = model.validation_samples;
+  out["validation_from"] =
+      model.validation_from.empty() ? Json(nullptr) : Json(model.validation_from);
+  out["periods_per_year"] = model.periods_per_year;
+  out["parameters"] = model.settings.shape(model.n()).parameters();
+  out["members"] = Json::array();
+  for (const learn::Member& member : model.members)
+    out["members"].push_back(app::member_json(model, member));
+  out["settings"] = app::model_settings(model);
+  return app::json_text(out);
+}
+
+nb::bytes model_bytes(const MemoryModel& self) {
+  std::string bytes;
+  {
+    const nb::gil_scoped_release release;
+    bytes = learn::model_bytes(self.model);
+  }
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+void model_from_bytes(MemoryModel* self, const nb::bytes& bytes) {
+  const std::string_view text(bytes.c_str(), bytes.size());
+  new (self) MemoryModel{learn::parse_model(text, "model")};
+}
+
+std::string epoch_text(const learn::EpochReport& report, Index ensemble) {
+  std::string text = "epoch " + std::to_string(report.epoch);
+  if (ensemble > 1) text = "member " + std::to_string(report.member + 1) + ", " + text;
+  return text;
+}
+
+// The model, the warnings and the seconds it took.
+nb::tuple train(const SettingTexts& given, const MemoryPanel* panel, nb::object report) {
+  Work work(std::move(report));
+  auto answer = work.run([&] {
+    const Values values = values_with_preset(settings::train, given);
+    app::check_training_settings(values);
+    work.stage("training");
+    app::TrainJob job = app::read_training(values, copy_of(panel), Log());
+    const Index ensemble = job.settings.ensemble;
+    return app::run_job(
+        std::move(job),
+        {.epoch = [&](const learn::EpochReport& at) { work.note(epoch_text(at, ensemble)); },
+         .progress =
+             [&](Index done, Index total) {
+               work.progress(static_cast<double>(done), static_cast<double>(total));
+             },
+         .stop = [&] { return work.stopped(); }});
+  });
+  return nb::make_tuple(std::make_unique<MemoryModel>(MemoryModel{std::move(answer.model)}),
+                        in_python_words(answer.warnings), answer.seconds);
+}
+
+// A prediction, ready to be asked.
+struct Predicted {
+  app::Prediction prediction;
+};
+
+using Portfolio = std::vector<std::pair<std::string, double>>;
+
+std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel* model,
+                                   const MemoryPanel* panel,
+                                   const std::optional<Portfolio>& previous) {
+  const nb::gil_scoped_release release;
+  const Values values = values_of(settings::predict, given);
+  app::check_predict_settings(values);
+  app::PredictInputs inputs;
+  if (model != nullptr) inputs.model = model->model;
+  inputs.panel = copy_of(panel);
+  if (previous) {
+    inputs.previous.emplace();
+    for (const auto& [asset, weight] : *previous) inputs.previous->push_back({asset, weight});
+  }
+  return std::make_unique<Predicted>(
+      Predicted{app::predict_answer(values, std::move(inputs), Log())});
+}
+
+void write_portfolio(const Predicted& self, const std::string& file) {
+  const nb::gil_scoped_release release;
+  std::vector<backtest::Position> positions;
+  for (const Index i : self.prediction.held()) positions.push_back({i, self.prediction.weight(i)});
+  write_file(file, backtest::portfolio_csv(positions, self.prediction.input.model.tickers));
+}
+
+void write_trades(const Predicted& self, const std::string& file) {
+  const nb::gil_scoped_release release;
+  write_file(file, app::trade_csv(self.prediction.trades, self.prediction.sizes.has_value()));
+}
+
+}  // namespace
+
+std::vector<std::string> in_python_words(std::vector<std::string> messages) {
+  for (std::string& message : messages) message = in_python_words(std::move(message));
+  return messages;
+}
+
+void add_models(nb::module_& module) {
+  nb::class_<MemoryModel>(module, "Model")
+      .def("__init__", &model_from_bytes, nb::arg("content"))
+      .def_static(
+          "read",
+          [](const std::string& file) {
+            const nb::gil_scoped_release release;
+            return std::make_unique<MemoryModel>(MemoryModel{learn::read_model(file)});
+          },
+          nb::arg("file"))
+      .def(
+          "write",
+          [](const MemoryModel& self, const std::string& file) {
+            const nb::gil_scoped_release release;
+            learn::write_model(self.model, file);
+          },
+          nb::arg("file"))
+      .def("content", &model_bytes)
+      .def("json", [](const MemoryModel& self) { return model_json(self.model); });
+  module.def("train", &train, nb::arg("settings"), nb::arg("panel").none(),
+             nb::arg("report").none());
+  nb::class_<Predicted>(module, "Predicted")
+      .def_prop_ro("names",
+                   [](const Predicted& self) { return self.prediction.input.model.tickers; })
+      .def_prop_ro(
+          "weights",
+          [](const Predicted& self) { return array_of(self.prediction.portfolio.weights); })
+      .def_prop_ro("mu", [](const Predicted& self) { return array_of(self.prediction.mu); })
+      .def_prop_ro("warnings",
+                   [](const Predicted& self) { return in_python_words(self.prediction.warnings); })
+      .def("json", [](const Predicted& self) { return app::prediction_json(self.prediction); })
+      .def("write_portfolio", &write_portfolio, nb::arg("file"))
+      .def("write_trades", &write_trades, nb::arg("file"));
+  module.def("predict", &predict, nb::arg("settings"), nb::arg("model").none(),
+             nb::arg("panel").none(), nb::arg("previous").none());
+}
+
+}  // namespace sharpen::python

@@ -1,0 +1,18 @@
+// sharpen._core.Model: a trained model in memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "module.hpp"
+#include "sharpen/learn/model.hpp"
+
+namespace sharpen::python {
+
+struct MemoryModel {
+  learn::Model model;
+};
+
+std::vector<std::string> in_python_words(std::vector<std::string> messages);
+
+}  // namespace sharpen::python

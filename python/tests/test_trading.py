@@ -1,0 +1,265 @@
+"""sharpen.backtest, compare and simulate: the command line's figures, as tables."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sharpen
+
+
+@pytest.fixture
+def market():
+    return sharpen.simulate(assets=10, days=320, seed=5, predictability=0.3)
+
+
+def run(program, *arguments):
+    ran = subprocess.run([program, *arguments], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_simulated_prices_are_the_programs(program, tmp_path):
+    file = tmp_path / "prices.csv"
+    run(program, "simulate", "--assets", "6", "--days", "80", "--seed", "9", "--out", str(file))
+    theirs = pd.read_csv(file, index_col=0, parse_dates=True)
+    ours, expected = sharpen.simulate(assets=6, days=80, seed=9, expected=True)
+    pd.testing.assert_frame_equal(ours, theirs, check_exact=True, check_freq=False)
+    assert expected.shape == (79, 6) and (expected.index == ours.index[1:]).all()
+
+
+def test_a_null_market_has_no_expected_returns():
+    _, expected = sharpen.simulate(assets=3, days=50, predictability=0, expected=True)
+    assert (expected.to_numpy() == 0).all()
+
+
+@pytest.mark.parametrize("optimizer", ["swap", "oscar", "mssrm-long", "equal"])
+def test_backtest_has_the_bits_of_the_program(market, program, tmp_path, optimizer):
+    file = tmp_path / "prices.csv"
+    market.to_csv(file)
+    theirs = tmp_path / "theirs"
+    settings = ["-k", "3", "--lookback", "60", "--cost-bps", "5", "--optimizer", optimizer]
+    run(program, "backtest", "--prices", str(file), *settings, "--out", str(theirs))
+    found = sharpen.backtest(
+        market, k=3, lookback=60, cost_bps=5, optimizer=optimizer, progress=False
+    )
+    found.save(tmp_path / "ours")
+    for name in ("returns.csv", "weights.csv", "trades.csv", "weights_last.csv"):
+        assert (tmp_path / "ours" / name).read_bytes() == (theirs / name).read_bytes(), name
+    metrics = json.loads((theirs / "metrics.json").read_text())
+    assert found.metrics["sharpe_annualized"] == metrics["sharpe_annualized"]
+    assert found.sharpe == metrics["sharpe_annualized"]
+    from_file = sharpen.backtest(
+        file, k=3, lookback=60, cost_bps=5, optimizer=optimizer, progress=False
+    )
+    pd.testing.assert_series_equal(from_file.returns, found.returns, check_exact=True)
+
+
+def test_tables_agree_with_each_other(market):
+    found = sharpen.backtest(market, k=3, lookback=60, cost_bps=10, rebalance=5, progress=False)
+    weights, daily, trades = found.weights, found.daily, found.trades
+    assert (weights.index == found.returns.index).all() and list(weights) == list(market)
+    assert found.returns.index.isin(market.index).all()
+    returns = market.pct_change().loc[weights.index]
+    np.testing.assert_allclose((weights * returns).sum(axis=1), daily["gross_return"], atol=1e-15)
+    np.testing.assert_allclose(daily["gross_return"] - daily["cost"], daily["return"], atol=1e-18)
+    np.testing.assert_allclose(daily["cost"], daily["turnover"].fillna(0) * 1e-3, atol=1e-18)
+    traded = trades.groupby("date")["trade"].apply(lambda t: t.abs().sum())
+    np.testing.assert_allclose(traded, daily["turnover"].dropna(), rtol=1e-12)
+    assert ((weights != 0).sum(axis=1) == daily["holdings"]).all()
+    assert found.wealth.iloc[-1] == pytest.approx(found.metrics["final_wealth"], rel=1e-12)
+    assert "Sharpe" in repr(found) and "Sharpe" in str(found)
+
+
+def test_returns_are_what_quantstats_takes(market):
+    """Its documentation asks for a Series of floats over a DatetimeIndex without gaps or a zone."""
+    returns = sharpen.backtest(market, k=3, lookback=60, progress=False).returns
+    assert isinstance(returns, pd.Series) and isinstance(returns.index, pd.DatetimeIndex)
+    assert returns.index.tz is None and returns.index.is_monotonic_increasing
+    assert returns.dtype == np.float64 and returns.notna().all() and returns.name
+    quantstats = pytest.importorskip("quantstats", reason="quantstats is not installed")
+    ratio = quantstats.stats.sharpe(returns)
+    assert ratio == pytest.approx(returns.mean() / returns.std(ddof=1) * 252**0.5, rel=1e-6)
+
+
+def test_rows_without_dates_keep_their_index(market):
+    settings = dict(k=3, lookback=60, progress=False)
+    by_date = sharpen.backtest(market, **settings).returns
+    by_number = sharpen.backtest(market.to_numpy(), **settings).returns
+    assert list(by_number.index) == list(range(61, 320))
+    assert (by_number.to_numpy() == by_date.to_numpy()).all()
+    other = market.set_axis(np.arange(320) * 10)
+    assert list(sharpen.backtest(other, **settings).returns.index[:2]) == [610, 620]
+    zoned = market.tz_localize("Asia/Tokyo")
+    assert str(sharpen.backtest(zoned, **settings).returns.index.tz) == "Asia/Tokyo"
+
+
+def test_single_precision_stays(market):
+    found = sharpen.backtest(market.astype("float32"), k=3, lookback=60, progress=False)
+    assert found.returns.dtype == np.float32 and (found.weights.dtypes == np.float32).all()
+
+
+def test_signal_is_for_the_next_period(market):
+    """Perfect foresight, given the day before, must win almost every day."""
+    returns = market.pct_change()
+    found = sharpen.backtest(
+        market, signal=returns.shift(-1).iloc[:-1].dropna(), k=3, lookback=60, progress=False
+    )
+    assert found.metrics["framework"] == "signal" and found.metrics["hit_rate"] > 0.95
+    array = returns.shift(-1).fillna(0.0).to_numpy()
+    again = sharpen.backtest(market.to_numpy(), signal=array, k=3, lookback=60, progress=False)
+    assert again.metrics["hit_rate"] > 0.95
+
+
+def test_no_look_ahead(market):
+    changed = market.copy()
+    changed.iloc[200:] *= 1.5
+    settings = dict(k=3, lookback=60, progress=False)
+    a, b = (sharpen.backtest(m, **settings).weights for m in (market, changed))
+    assert (a.loc[: market.index[200]].to_numpy() == b.loc[: market.index[200]].to_numpy()).all()
+
+
+def test_threads_change_nothing(market):
+    one, two = (
+        sharpen.backtest(market, k=3, lookback=60, threads=t, progress=False).returns
+        for t in (1, 2)
+    )
+    pd.testing.assert_series_equal(one, two, check_exact=True)
+
+
+def test_comparison_is_the_programs(market, program, tmp_path):
+    a = sharpen.backtest(market, k=3, lookback=60, progress=False, out=tmp_path / "a")
+    b = sharpen.backtest(market, k=3, lookback=60, optimizer="equal", progress=False)
+    b.save(tmp_path / "b")
+    theirs = json.loads(run(program, "compare", str(tmp_path / "a"), str(tmp_path / "b"), "--json"))
+    for found in (sharpen.compare(a, b), a.compare(tmp_path / "b"), sharpen.compare(
+        str(tmp_path / "a"), tmp_path / "b"
+    )):
+        assert found.p_value == theirs["p_value"]
+        assert found.difference == theirs["difference"] and found.verdict == theirs["verdict"]
+        assert found.verdict in str(found) and found.verdict in repr(found)
+
+
+def test_backtest_warns_as_the_program_does(market):
+    with pytest.warns(sharpen.SharpenWarning, match="offset has no effect|no effect"):
+        sharpen.backtest(market, k=3, lookback=60, optimizer="equal", offset=0.5, progress=False)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (dict(), TypeError, "needs prices"),
+        (dict(prices="p.csv", returns="r.csv"), TypeError, "not both"),
+        (dict(prices="missing.csv"), sharpen.InputError, "missing.csv"),
+        (dict(prices="M", lokback=5), TypeError, "lokback.*did you mean lookback"),
+        (dict(prices="M", k=2.5), TypeError, "k = 2.5"),
+        (dict(prices="M", k=0), sharpen.InputError, "k = 0"),
+        (dict(prices="M", k=11), sharpen.InputError, "k = 11"),
+        (dict(prices="M", k=3, lookback=1000), sharpen.InputError, "1000"),
+        (dict(prices="M", framework="signal"), sharpen.InputError, "signal"),
+        (dict(prices="M", signal=np.ones((400, 10))), sharpen.InputError, "signal has 400 rows"),
+        (dict(prices="M", framework="rolling", signal=np.ones((320, 10))), sharpen.InputError,
+         "signal has no meaning"),
+        (dict(prices="M", model=3), TypeError, "model is of type int"),
+        (dict(prices="M", benchmark="NONE"), sharpen.InputError, "benchmark = NONE"),
+        (dict(prices="M", force=True), sharpen.InputError, "force"),
+        (dict(prices="M", gross=True), sharpen.InputError, "gross"),
+        (dict(returns="M"), sharpen.InputError, "returns"),
+        (dict(prices="M", progress="yes"), TypeError, "progress"),
+        (dict(prices="M", alpha=0.5), sharpen.InputError, "alpha has no meaning"),
+        (dict(prices=np.ones(5)), sharpen.InputError, "prices has shape"),
+        (dict(prices=[["a"]]), TypeError, "prices"),
+    ],
+)
+def test_wrong_arguments_are_named(market, arguments, error, message):
+    given = {k: market if isinstance(v, str) and v == "M" else v for k, v in arguments.items()}
+    with pytest.raises(error, match=message):
+        sharpen.backtest(**{"progress": False, **given})
+
+
+def test_bad_panels_are_refused(market):
+    twice = market.copy()
+    twice.columns = ["A", "A", *market.columns[2:]]
+    with pytest.raises(sharpen.InputError, match="prices: column 'A'"):
+        sharpen.backtest(twice, k=3)
+    infinite = market.copy()
+    infinite.iloc[7, 2] = np.inf
+    with pytest.raises(sharpen.InputError, match="prices: row 7"):
+        sharpen.backtest(infinite, k=3)
+    with pytest.raises(sharpen.InputError, match="dates must increase"):
+        sharpen.backtest(market.iloc[::-1], k=3)
+    with pytest.raises(sharpen.InputError, match="a is of type|Backtest or a folder"):
+        try:
+            sharpen.compare(3, market)
+        except TypeError as error:
+            raise sharpen.InputError(str(error)) from None
+
+
+def test_read_only_and_strange_layouts_are_fine(market):
+    expected = sharpen.backtest(market, k=3, lookback=60, progress=False).returns.to_numpy()
+    frozen = market.to_numpy().copy()
+    frozen.setflags(write=False)
+    for cells in (frozen, np.asfortranarray(frozen), frozen[:, ::-1][:, ::-1]):
+        found = sharpen.backtest(cells, k=3, lookback=60, progress=False).returns
+        assert (found.to_numpy() == expected).all()
+
+
+def test_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
+    script = textwrap.dedent(
+        f"""
+        import sharpen
+        prices = sharpen.simulate(assets=60, days=2000, seed=1)
+        print("ready", flush=True)
+        try:
+            sharpen.backtest(prices, framework="dfl", ensemble=8, out={str(tmp_path / "o")!r})
+        except KeyboardInterrupt:
+            print("stopped", flush=True)
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    os.kill(child.pid, signal.SIGINT)
+    out, _ = child.communicate(timeout=120)
+    assert out == "stopped\n" and child.returncode == 0
+    assert not (tmp_path / "o").exists()
+
+
+def test_progress_is_told(market, monkeypatch):
+    seen = []
+
+    class Bar:
+        n = 0
+
+        def __init__(self, **options):
+            seen.append(options["desc"])
+
+        def update(self, step):
+            seen.append(step)
+
+        def set_postfix_str(self, text, refresh):
+            pass
+
+        def close(self):
+            seen.append("closed")
+
+    monkeypatch.setattr("tqdm.auto.tqdm", Bar)
+    sharpen.backtest(market, k=3, lookback=60, progress=True)
+    assert seen[-1] == "closed" and any(isinstance(s, str) and s != "closed" for s in seen)
+    seen.clear()
+    sharpen.backtest(market, k=3, lookback=60, progress=False)
+    assert seen == []
+
+
+def test_an_error_in_the_bar_stops_the_work(market, monkeypatch):
+    def broken(**options):
+        raise RuntimeError("no bar today")
+
+    monkeypatch.setattr("tqdm.auto.tqdm", broken)
+    with pytest.raises(RuntimeError, match="no bar today"):
+        sharpen.backtest(market, k=3, lookback=60, progress=True)
