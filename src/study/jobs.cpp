@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "sharpen/backtest/configure.hpp"
-#include "sharpen/base/error.hpp"
 #include "sharpen/learn/train.hpp"
 
 namespace sharpen::study {
@@ -60,7 +59,7 @@ Cost training_cost(const Plan& plan, Index cell) {
     const double times =
         settings.retrain > 0 ? std::ceil(test / static_cast<double>(settings.retrain)) : 1.0;
     return {60.0 * cost.minutes * usual_share_of_epochs(training) * times, cost.gigabytes};
-  } catch (const InputError&) {
+  } catch (const std::exception&) {
     return {};  // the job itself will say why
   }
 }
@@ -99,7 +98,7 @@ double measured_decisions(const Plan& plan, Index cell) {
     const double firsts =
         monthly ? std::max(1.0, static_cast<double>(periods) / kPeriodsPerMonth) : 1.0;
     return firsts * std::max(0.0, first - each) + each * static_cast<double>(periods);
-  } catch (const InputError&) {
+  } catch (const std::exception&) {
     return 0.0;
   }
 }

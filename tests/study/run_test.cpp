@@ -1,0 +1,258 @@
+#include "sharpen/study/run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "sharpen/backtest/configure.hpp"
+#include "sharpen/base/error.hpp"
+#include "study/small_study.hpp"
+
+namespace sharpen::study {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two small markets, every kind of method, seconds of work in all.
+const std::string kStudy =
+    "k = [2, \"50%\"]\nseeds = 2\nlookback = 15\nhidden = [\"4\"]\nepochs = 2\nbatch = 32\n"
+    "[[market]]\nname = \"a\"\nsimulate = { assets = 5, days = 140, seed = 1 }\n"
+    "[[market]]\nname = \"b\"\nsimulate = { assets = 6, days = 120, seed = 2 }\nrisk-free = 0.02\n"
+    "[[method]]\nframework = \"historic\"\noptimizer = \"oscar\"\n"
+    "[[method]]\nframework = \"pfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
+    "[[method]]\nframework = \"pfl\"\noptimizer = \"mssrm\"\ntraining = \"paper\"\n"
+    "[[method]]\nname = \"stops\"\nframework = \"pfl\"\noptimizer = \"swap\"\nensemble = 2\n"
+    "[[method]]\nframework = \"dfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
+    "[[method]]\nname = \"dear\"\nframework = \"dfl\"\noptimizer = \"oscar\"\n"
+    "training = \"paper\"\ncost-bps = 10\n"
+    "[[method]]\noptimizer = \"equal\"\n";
+
+Plan plan_of(const std::string& toml) {
+  settings::Values values(settings::study);
+  values.read_toml(toml, "s.toml");
+  return plan_study(grid_of(values, toml, "s.toml"), Log());
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y) ||
+           (std::isnan(x) && std::isnan(y)) || (x == 0.0 && y == 0.0);
+  });
+}
+
+void expect_same(const backtest::Run& a, const backtest::Run& b, const std::string& what) {
+  EXPECT_EQ(a.dates, b.dates) << what;
+  EXPECT_TRUE(same_bits(a.returns, b.returns)) << what;
+  EXPECT_TRUE(same_bits(a.turnover, b.turnover)) << what;
+  ASSERT_EQ(a.weights.size(), b.weights.size()) << what;
+  for (std::size_t i = 0; i < a.weights.size(); ++i) {
+    EXPECT_EQ(a.weights[i].asset, b.weights[i].asset) << what;
+    EXPECT_EQ(a.weights[i].weight, b.weights[i].weight) << what;
+  }
+}
+
+void expect_same(const Results& a, const Results& b) {
+  ASSERT_EQ(a.cells.size(), b.cells.size());
+  for (std::size_t i = 0; i < a.cells.size(); ++i) {
+    EXPECT_EQ(a.cells[i].state, b.cells[i].state);
+    expect_same(a.cells[i].run, b.cells[i].run, "cell " + std::to_string(i));
+    ASSERT_EQ(a.cells[i].regret.has_value(), b.cells[i].regret.has_value());
+    if (a.cells[i].regret) {
+      EXPECT_EQ(a.cells[i].regret->mean, b.cells[i].regret->mean);
+      EXPECT_EQ(a.cells[i].regret->oracle, b.cells[i].regret->oracle);
+    }
+  }
+}
+
+TEST(StudyPlan, HasOneCellPerSeedOnlyWhereSomethingIsRandom) {
+  const Plan plan = plan_of(kStudy);
+  EXPECT_EQ(plan.results.cells.size(), 2u * 2u * (5u * 2u + 2u));
+  for (const Cell& cell : plan.results.cells) {
+    const Method& method = plan.results.methods[static_cast<std::size_t>(cell.method)];
+    EXPECT_EQ(cell.seed.has_value(), !method.training.empty());
+  }
+  EXPECT_EQ(plan.results.cells.back().k, 3);  // 50% of 6
+}
+
+TEST(StudyPlan, SharesOneTrainingAmongWhatCanUseIt) {
+  const Plan plan = plan_of(kStudy);
+  std::set<std::string> keys, foresight;
+  std::map<std::string, std::set<std::string>> by_method;
+  for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell) {
+    const std::string key = training_key(plan, cell);
+    const Cell& at = plan.results.cells[static_cast<std::size_t>(cell)];
+    const std::string& method = plan.results.methods[static_cast<std::size_t>(at.method)].name;
+    EXPECT_EQ(key.empty(), !at.seed.has_value());
+    if (key.empty()) continue;
+    by_method[method].insert(key);
+    foresight.insert(oracle_key(plan, cell));
+  }
+  // Two markets and two seeds; without validation a prediction knows of no k and no optimizer.
+  EXPECT_EQ(by_method["pfl-oscar"].size(), 4u);
+  EXPECT_EQ(by_method["pfl-oscar"], by_method["pfl-mssrm"]);
+  EXPECT_EQ(by_method["stops"].size(), 8u);
+  EXPECT_EQ(by_method["dfl-oscar"].size(), 8u);
+  EXPECT_EQ(by_method["dfl-oscar"], by_method["dear"]);
+  // Markets x k x {oscar, oscar with costs, mssrm, swap}.
+  EXPECT_EQ(foresight.size(), 2u * 2u * 4u);
+}
+
+TEST(Study, EveryCellIsThePlainBacktestOfItsSettings) {
+  const Folder folder;
+  const Plan plan = plan_of(kStudy);
+  {
+    Store store(folder / "study.db", plan.results);
+    const Tally tally = run_study(plan, store, {.threads = 2}, Log());
+    EXPECT_EQ(tally.done, static_cast<Index>(plan.results.cells.size()));
+    EXPECT_EQ(tally.trained, 4 + 8 + 8);
+    EXPECT_FALSE(tally.interrupted);
+  }
+  const Results found = read_store(folder / "study.db");
+  for (Index cell = 0; cell < static_cast<Index>(found.cells.size()); ++cell) {
+    const Cell& at = found.cells[static_cast<std::size_t>(cell)];
+    const backtest::BacktestResult plain =
+        backtest::backtest(plan.returns[static_cast<std::size_t>(at.market)],
+                           backtest::backtest_settings(plan.values_of(cell)), Threads(1));
+    expect_same(at.run, plain.run, "cell " + std::to_string(cell));
+    EXPECT_TRUE(same_bits({at.metrics.sharpe}, {plain.metrics.sharpe}));
+    ASSERT_EQ(at.regret.has_value(), plain.regret.has_value());
+    if (at.regret) {
+      EXPECT_EQ(at.regret->mean, plain.regret->mean);
+    }
+    EXPECT_EQ(at.run.dates.front(), found.markets[static_cast<std::size_t>(at.market)].dates[0]);
+  }
+}
+
+TEST(Study, HasTheSameBitsForAnyThreadsAndInterruptions) {
+  const Folder folder;
+  const Plan plan = plan_of(kStudy);
+  {
+    Store store(folder / "one.db", plan.results);
+    run_study(plan, store, {.threads = 1}, Log());
+  }
+  {
+    Store store(folder / "four.db", plan.results);
+    run_study(plan, store, {.threads = 4, .gigabytes = 1e-6}, Log());
+  }
+  const Results one = read_store(folder / "one.db");
+  expect_same(one, read_store(folder / "four.db"));
+  // Stopped after every few questions, and gone on with.
+  Index runs = 0;
+  for (bool done = false; !done; ++runs) {
+    ASSERT_LT(runs, 300);
+    Store store(folder / "parts.db", plan.results);
+    std::atomic<int> asked = 0;
+    const Tally tally =
+        run_study(plan, store, {.threads = 2}, Log(), {.stop = [&] { return ++asked > 120; }});
+    done = !tally.interrupted;
+  }
+  EXPECT_GT(runs, 3);
+  expect_same(one, read_store(folder / "parts.db"));
+}
+
+TEST(Study, AFailingCellStopsNoOther) {
+  const Folder folder;
+  const Plan plan = plan_of(
+      "seeds = 1\nlookback = 15\nhidden = [\"4\"]\nepochs = 3\n"
+      "[[market]]\nsimulate = { assets = 5, days = 140 }\n"
+      "[[method]]\nname = \"wild\"\nframework = \"pfl\"\nlearning-rate = 1e30\n"
+      "[[method]]\noptimizer = \"equal\"\n");
+  {
+    Store store(folder / "study.db", plan.results);
+    const Tally tally = run_study(plan, store, {}, Log());
+    EXPECT_EQ(tally.done, 1);
+    EXPECT_EQ(tally.failed, 1);
+    EXPECT_FALSE(tally.interrupted);
+  }
+  Results found = read_store(folder / "study.db");
+  EXPECT_EQ(found.cells[0].state, CellState::failed);
+  EXPECT_FALSE(found.cells[0].reason.empty());
+  EXPECT_EQ(found.cells[1].state, CellState::done);
+  Store store(folder / "study.db", plan.results);
+  EXPECT_EQ(run_study(plan, store, {}, Log()).computed, 0);
+  EXPECT_EQ(run_study(plan, store, {.retry = true}, Log()).computed, 1);
+}
+
+TEST(Study, AFinishedOneIsNotDoneAgain) {
+  const Folder folder;
+  const Plan plan = plan_of(kStudy);
+  Store store(folder / "study.db", plan.results);
+  const Tally first = run_study(plan, store, {}, Log());
+  EXPECT_EQ(first.computed, first.cells);
+  const Tally second = run_study(plan, store, {}, Log());
+  EXPECT_EQ(second.computed, 0);
+  EXPECT_EQ(second.trained, 0);
+  EXPECT_EQ(second.done, second.cells);
+  for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell) {
+    const std::string key = training_key(plan, cell);
+    if (!key.empty()) {
+      EXPECT_FALSE(store.expectations(key).has_value());  // nobody needs them any more
+    }
+  }
+}
+
+TEST(Study, AKilledOneDoesNotTrainAgain) {
+  const Folder folder;
+  const Plan plan = plan_of(kStudy);
+  Index trained = 0;
+  for (bool done = false; !done;) {
+    Store store(folder / "study.db", plan.results);
+    Index cells = -1;
+    bool stop = false;
+    // As soon as a cell is done that was not.
+    const Tally tally = run_study(plan, store, {.threads = 1}, Log(),
+                                  {.progress =
+                                       [&](const StudyProgress& now) {
+                                         if (cells < 0) cells = now.cells_done;
+                                         stop = now.cells_done > cells + 5;
+                                       },
+                                   .stop = [&] { return stop; }});
+    trained += tally.trained;
+    done = !tally.interrupted;
+  }
+  EXPECT_EQ(trained, 4 + 8 + 8);
+}
+
+TEST(Study, SaysWhatItWouldTake) {
+  const Plan plan = plan_of(kStudy);
+  std::vector<CellState> states(plan.results.cells.size(), CellState::missing);
+  states[0] = CellState::done;
+  states[11] = CellState::failed;
+  const Estimate found = estimate_study(plan, states, {.threads = 2});
+  EXPECT_EQ(found.cells, 48);
+  EXPECT_EQ(found.done, 1);
+  EXPECT_EQ(found.failed, 1);
+  EXPECT_EQ(found.missing, 46);
+  EXPECT_EQ(found.trainings, 20);
+  EXPECT_GT(found.minutes, 0.0);
+  EXPECT_LT(found.minutes, 10.0);
+  EXPECT_GT(found.gigabytes, 0.0);
+  EXPECT_LT(found.gigabytes, 1.0);
+}
+
+TEST(StudyPlan, NamesTheMarketThatDoesNotFit) {
+  const auto error_of = [](const std::string& toml) {
+    try {
+      plan_of(toml);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("(no error)");
+  };
+  const std::string market = "[[market]]\nname = \"m\"\nsimulate = { assets = 5, days = 60 }\n";
+  EXPECT_THAT(error_of("k = 9\nlookback = 10\n" + market),
+              HasSubstr("s.toml:3: market m: k = 9 is outside [1, 5]"));
+  EXPECT_THAT(error_of(market), HasSubstr("market m: 59 rows of returns leave no period to test"));
+  EXPECT_THAT(error_of("lookback = \"all\"\n" + market),
+              HasSubstr("method pfl-swap: lookback (s.toml:1) = all has no meaning for a network"));
+  EXPECT_THAT(error_of("split = \"never\"\n" + market), HasSubstr("split"));
+  EXPECT_THAT(error_of("[[market]]\nprices = \"nowhere.csv\"\n"), HasSubstr("nowhere.csv"));
+}
+
+}  // namespace
+}  // namespace sharpen::study
