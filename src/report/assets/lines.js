@@ -153,12 +153,12 @@ const Lines = (() => {
       if (chart.family === name) chart.graph.updateOptions({ dateWindow: null });
   }
 
-  // To the width of a page of paper and back.
-  function fit(width) {
-    for (const chart of charts) {
-      chart.graph.resize(Math.min(width, chart.div.parentElement.clientWidth) || width,
-        chart.div.clientHeight);
-    }
+  // To the width of a page of paper and back. Canvases that are given another size while a page
+  // prints come out empty, so they are scaled.
+  function fit(paper) {
+    const room = 680;
+    for (const { div } of charts)
+      div.style.zoom = paper ? Math.min(1, room / div.offsetWidth) : "";
   }
 
   return { draw, drop, restyle, move, showAll, fit, charts };

@@ -73,10 +73,13 @@
     let most = 0;
     for (const panel of panels)
       for (const { values } of panel.columns) for (const r of values) if (Math.abs(r) > most) most = Math.abs(r);
+    // All of them first: how wide one is depends on the others.
     for (const panel of panels) {
-      const div = make("div", { class: "chart", role: "img", "aria-label": `Return of every test day, k = ${kText(panel)}` });
-      place.append(make("figure", { class: "chart-box card" }, make("figcaption", {}, `k = ${kText(panel)}`), div));
-      Lines.draw(div, {
+      panel.div = make("div", { class: "chart", role: "img", "aria-label": `Return of every test day, k = ${kText(panel)}` });
+      place.append(make("figure", { class: "chart-box card" }, make("figcaption", {}, `k = ${kText(panel)}`), panel.div));
+    }
+    for (const panel of panels) {
+      Lines.draw(panel.div, {
         family: "days",
         methods: panel.columns.map(({ m }) => m),
         columns: panel.columns,
@@ -231,12 +234,12 @@
     addEventListener("beforeprint", () => {
       document.documentElement.classList.add("printing");
       Lines.restyle();
-      Lines.fit(680);
+      Lines.fit(true);
     });
     addEventListener("afterprint", () => {
       document.documentElement.classList.remove("printing");
       Lines.restyle();
-      Lines.fit(Infinity);
+      Lines.fit(false);
     });
   }
 
