@@ -261,7 +261,7 @@ LearnedSettings learned_settings(const BacktestSettings& settings, Index trainin
   out.training.k = settings.k;
   out.training.shrinkage = settings.shrinkage;
   out.training.form = settings.form;
-  out.training.layer.sizing = settings.sizing;
+  out.training.layer.sizing = settings.training_sizing.value_or(settings.sizing);
   out.training.layer.net = settings.net;
   if (settings.framework == Framework::pfl) out.training.alpha = 0.0;
   out.periods_per_year = settings.periods_per_year;

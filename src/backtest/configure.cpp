@@ -36,6 +36,10 @@ BacktestSettings backtest_settings(const Values& values) {
   out.k = values.count_or_share("k");
   out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
   out.sizing = learn::yearly_sizing(values);
+  if (values.has("held-sizing")) {
+    out.training_sizing = out.sizing;
+    out.sizing = learn::yearly_sizing(values, "held-sizing");
+  }
   out.shrinkage = learn::window_shrinkage(values);
   out.form = learn::form_of(values);
   out.historic_risk =

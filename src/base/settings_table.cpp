@@ -239,6 +239,13 @@ std::vector<Setting> rows() {
        .other_commands = kWalk | train,
        .other_preset = "volatility",
        .paper = "budget"},
+      {.name = "held-sizing",
+       .kind = Kind::choice,
+       .text = "scale of the weights that are held, where networks are trained with another one",
+       .placeholder = "NAME",
+       .preset_words = "what --sizing is",
+       .choices = {"budget", "volatility", "gross"},
+       .commands = kWalk},
       {.name = "offset",
        .kind = Kind::real,
        .text = "small constant c in budget sizing y/(t + c), with t the net position of the "

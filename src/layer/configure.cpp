@@ -4,8 +4,8 @@
 
 namespace sharpen::layer {
 
-SizingSettings yearly_sizing(const settings::Values& values) {
-  const std::string& kind = values.text("sizing");
+SizingSettings yearly_sizing(const settings::Values& values, std::string_view setting) {
+  const std::string& kind = values.text(setting);
   using enum Sizing;
   return {.kind = kind == "budget"       ? budget
                   : kind == "volatility" ? volatility

@@ -29,7 +29,7 @@ bool never_matters(std::string_view name) {
 // What is done with a signal once it is there.
 bool after_training(std::string_view name) {
   return among({"framework", "optimizer", "historic-risk", "sdr-recovery", "sdr-match", "sdr-gap",
-                "cost-bps", "risk-free", "stats-from", "decision"},
+                "cost-bps", "risk-free", "stats-from", "decision", "held-sizing"},
                name);
 }
 

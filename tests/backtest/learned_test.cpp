@@ -83,6 +83,23 @@ TEST(Prepared, GivesTheBitsOfTheWholeBacktest) {
   expect_same(backtest(panel, s, Prepared{}, Threads(1)), backtest(panel, s, Threads(1)));
 }
 
+TEST(TrainingSizing, IsTheNetworksAndNotThatOfWhatIsHeld) {
+  const market::Panel panel = random_panel(120, 6, 5);
+  BacktestSettings budget = small_training(Framework::dfl);
+  budget.training.alpha = 0.5;
+  budget.sizing.kind = layer::Sizing::budget;
+  BacktestSettings volatility = budget;
+  volatility.sizing.kind = layer::Sizing::volatility;
+  BacktestSettings both = volatility;
+  both.training_sizing = budget.sizing;
+  const Expectations expected = expectations(panel, both, Threads(1));
+  EXPECT_EQ(expected.values, expectations(panel, budget, Threads(1)).values);
+  EXPECT_NE(expected.values, expectations(panel, volatility, Threads(1)).values);
+  // The same signal held at one volatility.
+  expect_same(backtest(panel, both, Threads(1)),
+              backtest(panel, volatility, Prepared{&expected, nullptr}, Threads(1)));
+}
+
 TEST(Prepared, RefusesWhatWasPreparedForSomethingElse) {
   const market::Panel panel = random_panel(120, 6, 5);
   BacktestSettings s = small_training(Framework::dfl);

@@ -39,7 +39,8 @@ struct BacktestSettings {
   std::string optimizer = "swap";  // as the setting of that name
   settings::CountOrShare k = {.count = 0, .percent = 10.0};
   layer::Net net = layer::Net::positive;
-  layer::SizingSettings sizing;  // its target volatility is per period
+  layer::SizingSettings sizing;                          // its target volatility is per period
+  std::optional<layer::SizingSettings> training_sizing;  // of networks; none: the same
   double shrinkage = 0.10;
   risk::Form form = risk::Form::automatic;
   HistoricRisk historic_risk = HistoricRisk::rolling;
