@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 import numpy as np
 import pandas as pd
@@ -224,6 +225,7 @@ def test_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
     )
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "ready\n"
+    time.sleep(1.0)  # into the work
     os.kill(child.pid, signal.SIGINT)
     out, _ = child.communicate(timeout=120)
     assert out == "stopped\n" and child.returncode == 0

@@ -1,0 +1,216 @@
+"""sharpen.SparseTangentPortfolio: scikit-learn's contract, and the library's portfolios."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    TimeSeriesSplit,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
+
+import sharpen
+from sharpen import SparseTangentPortfolio
+
+@pytest.fixture
+def X(returns):
+    dates = pd.bdate_range("2024-01-02", periods=len(returns))
+    return pd.DataFrame(returns, index=dates, columns=[f"N{i}" for i in range(12)])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learns_own_checks():
+    """All of them: those for classifiers, regressors and transformers it leaves out by itself."""
+    check_estimator(SparseTangentPortfolio())
+
+
+def test_weights_are_those_of_solve(X):
+    found = SparseTangentPortfolio(3).fit(X)
+    solved = sharpen.solve(returns=X, k=3, lookback="all")
+    assert (found.weights_ == solved.array).all()
+    assert found.sharpe_ == solved.sharpe and found.full_sharpe_ == solved.full_sharpe
+    assert found.status_ == solved.status
+    assert list(found.feature_names_in_[found.support_]) == solved.support
+    assert found.n_features_in_ == 12 and list(found.feature_names_in_) == list(X.columns)
+    late = SparseTangentPortfolio(3, lookback=50).fit(X)
+    assert (late.weights_ == sharpen.solve(returns=X, k=3, lookback=50).array).all()
+
+
+@pytest.mark.parametrize("optimizer", ["swap", "greedy", "symmetric", "oscar", "mssrm", "sdr"])
+def test_every_optimizer(X, optimizer):
+    found = SparseTangentPortfolio(3, optimizer=optimizer).fit(X)
+    assert 0 < (found.weights_ != 0).sum() <= 3
+    assert np.abs(found.weights_).sum() == pytest.approx(1.0)
+
+
+def test_predict_is_the_portfolios_returns(X):
+    found = SparseTangentPortfolio("25%").fit(X)
+    np.testing.assert_allclose(found.predict(X), X.to_numpy() @ found.weights_, rtol=1e-12)
+    r = found.predict(X)
+    assert found.score(X) == pytest.approx(r.mean() / r.std(ddof=1), rel=1e-12)
+    # On the rows that were fitted, it is the Sharpe ratio of the shrunk covariance or better.
+    assert SparseTangentPortfolio(3, shrinkage=0).fit(X).score(X) == pytest.approx(
+        SparseTangentPortfolio(3, shrinkage=0).fit(X).sharpe_, rel=1e-9
+    )
+
+
+def test_risk_free_rate_is_per_period(X):
+    rate = 1e-4
+    found = SparseTangentPortfolio(3, risk_free_rate=rate, sizing="volatility").fit(X)
+    plain = SparseTangentPortfolio(3, sizing="volatility").fit(X - rate)
+    assert (found.weights_ == plain.weights_).all()
+    cash = 1 - found.weights_.sum()
+    np.testing.assert_allclose(
+        found.predict(X), X.to_numpy() @ found.weights_ + cash * rate, rtol=1e-12
+    )
+    r = found.predict(X) - rate
+    assert found.score(X) == pytest.approx(r.mean() / r.std(ddof=1))
+
+
+def test_costs_are_paid_once_and_change_no_weights(X):
+    plain = SparseTangentPortfolio(3).fit(X)
+    costly = SparseTangentPortfolio(3, transaction_costs=0.01).fit(X)
+    assert (costly.weights_ == plain.weights_).all()
+    difference = plain.predict(X) - costly.predict(X)
+    assert difference[0] == pytest.approx(0.01) and (difference[1:] == 0).all()
+    held = dict(zip(X.columns, plain.weights_))
+    for previous in (held, pd.Series(held), plain.weights_, list(plain.weights_)):
+        again = SparseTangentPortfolio(3, transaction_costs=0.01, previous_weights=previous).fit(X)
+        assert (again.predict(X) == plain.predict(X)).all()
+    name = X.columns[plain.support_[0]]
+    some = SparseTangentPortfolio(3, transaction_costs={name: 0.02}).fit(X)
+    expected = 0.02 * abs(plain.weights_[plain.support_[0]])
+    assert plain.predict(X)[0] - some.predict(X)[0] == pytest.approx(expected)
+
+
+def test_parameters_and_clones(X):
+    found = SparseTangentPortfolio(4, optimizer="greedy", net="any")
+    assert found.get_params()["cardinality"] == 4
+    again = clone(found).set_params(cardinality=5)
+    assert again.cardinality == 5 and again.optimizer == "greedy" and found.cardinality == 4
+    assert (again.fit(X).weights_ != 0).sum() == 5
+    assert "cardinality=4" in repr(found)
+
+
+def test_scikit_learns_model_selection(X):
+    estimator = SparseTangentPortfolio(3)
+    out = cross_val_predict(estimator, X, cv=KFold(4))
+    assert out.shape == (260,)
+    scores = cross_val_score(estimator, X, cv=TimeSeriesSplit(3))
+    assert scores.shape == (3,) and np.isfinite(scores).all()
+    grid = {"cardinality": [2, 4, "50%"], "shrinkage": [0.0, 0.5]}
+    search = GridSearchCV(estimator, grid, cv=TimeSeriesSplit(3)).fit(X)
+    assert search.best_params_["cardinality"] in grid["cardinality"]
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    pipeline = make_pipeline(
+        FunctionTransformer(lambda frame: frame.clip(-0.02, 0.02)), SparseTangentPortfolio(3)
+    )
+    assert pipeline.fit(X).predict(X).shape == (260,)
+    assert GridSearchCV(
+        pipeline, {"sparsetangentportfolio__cardinality": [2, 3]}, cv=TimeSeriesSplit(2)
+    ).fit(X).best_score_ == pytest.approx(
+        max(
+            cross_val_score(
+                pipeline.set_params(sparsetangentportfolio__cardinality=k), X, cv=TimeSeriesSplit(2)
+            ).mean()
+            for k in (2, 3)
+        )
+    )
+
+
+def test_a_split_by_time_can_be_predicted(X):
+    """Every return comes from weights that were fitted on earlier rows only."""
+    split = TimeSeriesSplit(4)
+    found = sharpen.cross_val_predict(SparseTangentPortfolio(3), X, cv=split)
+    first = next(iter(split.split(X)))[1][0]
+    assert (found.index == X.index[first:]).all()
+    by_hand = [
+        SparseTangentPortfolio(3).fit(X.iloc[train]).predict(X.iloc[test])
+        for train, test in split.split(X)
+    ]
+    assert (found.to_numpy() == np.concatenate(by_hand)).all()
+    changed = X.copy()
+    changed.iloc[150:] += 0.01
+    other = sharpen.cross_val_predict(SparseTangentPortfolio(3), changed, cv=split)
+    early = found.index < X.index[150]
+    assert early.any() and (found[early] == other[early]).all()
+    array = sharpen.cross_val_predict(SparseTangentPortfolio(3), X.to_numpy())
+    assert array.shape == (5 * (260 // 6),)
+    with pytest.raises(sharpen.InputError, match="cv: a row is tested more than once"):
+        sharpen.cross_val_predict(SparseTangentPortfolio(3), X, cv=[([0, 1, 2], [3]), ([0, 1], [3])])
+
+
+def test_single_precision_stays(X):
+    found = SparseTangentPortfolio(3).fit(X.astype("float32"))
+    assert found.weights_.dtype == np.float32 and found.predict(X.astype("f4")).dtype == np.float32
+
+
+def test_a_market_without_reward_is_cash():
+    rng = np.random.default_rng(1)
+    X = rng.normal(0, 0.01, (60, 1))
+    X -= X.mean() + 0.001
+    found = SparseTangentPortfolio(1).fit(X)
+    assert found.status_ == "no_signal" and (found.weights_ == 0).all()
+    assert found.score(X) == 0.0 and (found.predict(X) == 0).all()
+
+
+@pytest.mark.parametrize(
+    "parameters, error, message",
+    [
+        (dict(cardinality=0), ValueError, "cardinality = 0"),
+        (dict(cardinality=13), ValueError, "cardinality = 13"),
+        (dict(cardinality=2.0), TypeError, "cardinality = 2.0"),
+        (dict(cardinality="a few"), ValueError, "cardinality = a few"),
+        (dict(optimizer="swop"), ValueError, "optimizer = swop.*swap"),
+        (dict(shrinkage=2), ValueError, "shrinkage = 2"),
+        (dict(shrinkage=None), TypeError, "shrinkage is None"),
+        (dict(sizing="huge"), ValueError, "sizing = huge"),
+        (dict(lookback=1000), ValueError, "lookback = 1000"),
+        (dict(risk_free_rate="2%"), TypeError, "risk_free_rate"),
+        (dict(risk_free_rate=np.nan), ValueError, "risk_free_rate"),
+        (dict(previous_weights=[1, 2]), ValueError, "previous_weights has shape"),
+        (dict(previous_weights={"M0": 1.0}), ValueError, "previous_weights: X has no asset 'M0'"),
+        (dict(transaction_costs=-1), ValueError, "transaction_costs are negative"),
+        (dict(transaction_costs="low"), TypeError, "transaction_costs"),
+        (dict(threads=-2), ValueError, "threads = -2"),
+    ],
+)
+def test_wrong_parameters_are_named(X, parameters, error, message):
+    with pytest.raises(error, match=message):
+        SparseTangentPortfolio(**parameters).fit(X)
+
+
+def test_wrong_data_is_refused(X):
+    twice = X.copy()
+    twice.columns = ["A", "A", *X.columns[2:]]
+    with pytest.raises(ValueError, match="X: column 'A'"):
+        SparseTangentPortfolio(3).fit(twice)
+    holes = X.copy()
+    holes.iloc[3, 4] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        SparseTangentPortfolio(3).fit(holes)
+    with pytest.raises(ValueError, match="by asset, and X has no names"):
+        SparseTangentPortfolio(3, previous_weights={"N0": 1}).fit(X.to_numpy())
+    with pytest.raises(ValueError, match="needs 2"):
+        SparseTangentPortfolio(3).fit(X).score(X.iloc[:1])
+
+
+def test_it_says_what_it_needs():
+    """Without scikit-learn the rest of the package works."""
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "import sharpen\n"
+        "try:\n    sharpen.SparseTangentPortfolio\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "sharpen[sklearn]" in ran.stdout

@@ -1,0 +1,151 @@
+"""sharpen.study and report: the program's file, cells as tables, the same report."""
+
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sharpen
+
+GRID = dict(k=[2, "50%"], frameworks=["rolling", "historic"], optimizers=["swap", "oscar"],
+            lookback=40)
+
+
+@pytest.fixture(scope="module")
+def market():
+    return sharpen.simulate(assets=6, days=220, seed=2, predictability=0.3)
+
+
+@pytest.fixture(scope="module")
+def done(market, tmp_path_factory):
+    return sharpen.study({"small": market}, **GRID, out=tmp_path_factory.mktemp("study"),
+                         progress=False)
+
+
+def test_every_cell_is_there(done):
+    cells = done.cells
+    assert len(cells) == 8 and (cells["state"] == "done").all() and done.tally["failed"] == 0
+    assert set(cells["market"]) == {"small"} and set(cells["k"]) == {2, 3}
+    assert set(cells["optimizer"]) == {"swap", "oscar"} and cells["seed"].isna().all()
+    assert np.isfinite(cells["sharpe_annualized"]).all()
+    assert "8 of 8 cells done" in repr(done)
+
+
+def test_a_cell_is_the_backtest_it_says(done, market):
+    found = sharpen.backtest(market, framework="rolling", optimizer="swap", k=2, lookback=40,
+                             split="80%", progress=False)
+    returns = done.returns[("small", "2", "rolling-swap", "")]
+    assert (returns.to_numpy() == found.returns.to_numpy()).all()
+    assert (returns.index == found.returns.index).all()
+    cells = done.cells
+    cell = cells[(cells["k"] == 2) & (cells["method"] == "rolling-swap")].iloc[0]
+    assert cell["sharpe_annualized"] == pytest.approx(found.sharpe, rel=1e-12)
+
+
+def test_a_finished_study_is_not_computed_again(done, market):
+    again = sharpen.study({"small": market}, **GRID, out=done.file.rsplit("/", 1)[0],
+                          progress=False)
+    assert again.tally["computed"] == 0 and again.tally["done"] == 8
+    pd.testing.assert_frame_equal(again.cells, done.cells)
+    loaded = sharpen.Study.load(done.file.rsplit("/", 1)[0])
+    pd.testing.assert_frame_equal(loaded.returns, done.returns)
+    with pytest.raises(sharpen.InputError, match="changed|differ|other"):
+        sharpen.study({"small": market * 2}, **GRID, out=done.file.rsplit("/", 1)[0],
+                      progress=False)
+
+
+def test_report_has_the_bytes_of_the_program(done, program, tmp_path):
+    for ending in ("html", "md", "tex", "csv", "txt"):
+        theirs, ours = tmp_path / f"theirs.{ending}", tmp_path / f"ours.{ending}"
+        subprocess.run([program, "report", done.file, "--out", str(theirs), "--replications",
+                        "200"], check=True, capture_output=True)
+        found = sharpen.report(done, ours, replications=200, progress=False)
+        assert ours.read_bytes() == theirs.read_bytes(), ending
+        assert found.out == str(ours)
+
+
+def test_report_gives_tables(done):
+    found = done.report(replications=200, progress=False)
+    assert "sharpe" in found.tables and found.findings
+    table = found.table("sharpe")
+    assert {"market", "k", "method", "value"} <= set(table.columns) and table.attrs["title"]
+    assert "Sharpe" in found.text() and "|" in found._repr_markdown_() and str(found)
+    assert "8 of 8" in repr(found)
+    with pytest.raises(sharpen.InputError, match="sharpe"):
+        found.table("sharp")
+    with pytest.raises(sharpen.InputError, match="formt|format|not one of|none"):
+        found.text("pdf")
+
+
+def test_a_dry_run_only_counts(market, tmp_path):
+    found = sharpen.study({"small": market}, **GRID, out=tmp_path / "s", dry_run=True,
+                          progress=False)
+    assert found["cells"] == 8 and not (tmp_path / "s" / "study.db").exists()
+
+
+def test_config_files_are_read(tmp_path):
+    config = tmp_path / "grid.toml"
+    config.write_text(
+        'k = ["2"]\nlookback = 30\n[[market]]\nname = "made"\n'
+        "simulate = { assets = 5, days = 150, seed = 1 }\n"
+        '[[method]]\nframework = "rolling"\noptimizer = "equal"\n'
+    )
+    found = sharpen.study(config=config, out=tmp_path / "s", progress=False)
+    assert list(found.cells["market"]) == ["made"] and found.tally["done"] == 1
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (dict(prices="M"), sharpen.InputError, "prices in memory.*out"),
+        (dict(prices=["M"], out="O"), sharpen.InputError, "prices: give markets names"),
+        (dict(prices={"a/b": "M"}, out="O"), sharpen.InputError, "prices: 'a/b'"),
+        (dict(prices="missing.csv", out="O"), sharpen.InputError, "missing.csv"),
+        (dict(prices="M", returns="M", out="O"), TypeError, "not both"),
+        (dict(prices={"m": np.ones((50, 3))}, out="O"), sharpen.InputError, "prices: .*dates"),
+        (dict(prices={"m": "M"}, out="O", optimisers="swap"), TypeError,
+         "optimisers.*did you mean optimizers"),
+        (dict(prices={"m": "M"}, out="O", k=[2.5]), TypeError, "k = 2.5"),
+        (dict(prices={"m": "M"}, out="O", frameworks=["role"]), sharpen.InputError, "role"),
+        (dict(preset="papper"), sharpen.InputError, "preset = papper"),
+        (dict(out=5), TypeError, "out is of type int"),
+    ],
+)
+def test_wrong_arguments_are_named(market, tmp_path, arguments, error, message):
+    def filled(value):
+        if isinstance(value, dict):
+            return {key: filled(v) for key, v in value.items()}
+        if isinstance(value, list):
+            return [filled(v) for v in value]
+        if isinstance(value, str):
+            return {"M": market, "O": tmp_path / "o"}.get(value, value)
+        return value
+
+    with pytest.raises(error, match=message):
+        sharpen.study(**{"progress": False, **filled(arguments)})
+
+
+def test_wrong_arguments_of_report_are_named(done, tmp_path):
+    with pytest.raises(sharpen.InputError, match="holds no study.db"):
+        sharpen.report(tmp_path)
+    with pytest.raises(TypeError, match="study is of type int"):
+        sharpen.report(3)
+    with pytest.raises(TypeError, match="'replication'.*did you mean replications"):
+        done.report(replication=5)
+    other = tmp_path / "thesis.md"
+    other.write_text("my thesis")
+    with pytest.raises(sharpen.InputError, match="no report of Sharpen"):
+        done.report(out=other, replications=200, progress=False)
+    assert other.read_text() == "my thesis"
+    done.report(out=other, replications=200, force=True, progress=False)
+    assert other.read_text() != "my thesis"
+    with pytest.raises(sharpen.InputError, match="would replace the study"):
+        done.report(out=done.file, force=True)
+    with pytest.raises(sharpen.InputError, match="table = sharp .*sharpe"):
+        done.report(out=tmp_path / "t.md", table="sharp", replications=200, progress=False)
+    assert not (tmp_path / "t.md").exists()
+    junk = tmp_path / "study.db"
+    junk.write_bytes(b"junk")
+    with pytest.raises(sharpen.InputError, match="study.db"):
+        sharpen.Study.load(junk)
