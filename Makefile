@@ -18,7 +18,7 @@ build: ## build the program: build/release/bin/sharpen
 	@tools/build release sharpen_app
 
 test: ## build and run every test, optimised and under the sanitizers, and fuzz the readers shortly
-	@tools/setup build fuzz python
+	@tools/setup build fuzz python browser
 	@tools/test release python asan $$(command -v clang++-14 >/dev/null && echo fuzz || \
 		echo "no clang++-14 here: the readers are not fuzzed" >&2)
 

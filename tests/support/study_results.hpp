@@ -75,12 +75,12 @@ inline backtest::Run made_run(const study::Market& market, const std::vector<dou
     run.costs.push_back(cost);
     run.returns.push_back(gross - cost);
     run.turnover.push_back(0.4);
-    if (t % 20 == 0) offset = static_cast<Index>(random.uniform() * static_cast<double>(n));
+    if (t % 20 == 0) offset = static_cast<Index>(random.uniform() * static_cast<double>(n - k + 1));
     double net = 0.0, sum = 0.0, squares = 0.0, largest = 0.0;
     for (Index j = 0; j < k; ++j) {
       const double w =
           (j % 3 == 2 ? -1.0 : 1.0) * (0.5 + random.uniform()) / static_cast<double>(k);
-      run.weights.push_back({(offset + j) % n, w});
+      run.weights.push_back({offset + j, w});
       net += w;
       sum += std::abs(w);
       squares += w * w;

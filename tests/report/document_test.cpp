@@ -1,0 +1,375 @@
+// The report as a whole: which tables it has, and that the formats agree.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/report/report.hpp"
+#include "support/study_results.hpp"
+
+namespace sharpen::report {
+namespace {
+
+using study::CellState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::made_results;
+using ::testing::Not;
+using testing::StudyPlan;
+
+Summary summary_of(const study::Results& results) {
+  return summarize(results, {.replications = 100}, Threads(1));
+}
+
+std::vector<Table> tables_of(const study::Results& results) {
+  return tables(results, summary_of(results));
+}
+
+const Table& table_named(const std::vector<Table>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &Table::name);
+  if (found == all.end()) throw std::runtime_error("no table " + std::string(name));
+  return *found;
+}
+
+std::vector<std::string> names(const std::vector<Table>& all) {
+  std::vector<std::string> out;
+  for (const Table& table : all) out.push_back(table.name);
+  return out;
+}
+
+std::string document_of(const study::Results& results, Format format) {
+  const Summary summary = summary_of(results);
+  return document(results, summary, tables(results, summary), format);
+}
+
+// Every cell that is done but one, whose run ended in ruin on its last day.
+study::Results with_troubles() {
+  study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}});
+  const Entry dfl = summary_of(results).entry(0, 6);
+  study::Cell& failed = results.cells[static_cast<std::size_t>(dfl.cells[0])];
+  failed.state = CellState::failed;
+  failed.run = {};
+  failed.regret.reset();
+  failed.reason = "the covariance was not finite";
+  backtest::Run& ruin = results.cells[static_cast<std::size_t>(dfl.cells[1])].run;
+  ruin.returns.back() = -1.5;
+  ruin.status.back() = backtest::PeriodStatus::ruin;
+  results.cells[0].warnings = {"one thing", "another"};
+  results.markets[0].warnings = {"a price was odd"};
+  return results;
+}
+
+TEST(Report, HasTheTablesOfThePaperAndMore) {
+  EXPECT_THAT(names(tables_of(made_results({.sweep = true}))),
+              ElementsAre("sharpe", "significance", "planned", "alpha", "drawdown", "performance",
+                          "regret", "trading", "cells"));
+  EXPECT_THAT(names(tables_of(with_troubles())), ::testing::IsSupersetOf({"failures", "warnings"}));
+}
+
+TEST(Report, SharpeTableHasThePapersLayout) {
+  const study::Results results = made_results();
+  const std::vector<Table> all = tables_of(results);
+  const Table& table = table_named(all, "sharpe");
+  std::vector<std::string> heads;
+  for (const Column& column : table.columns) heads.push_back(column.head);
+  EXPECT_THAT(heads, ElementsAre("market", "k", "Historic OSCAR", "Historic SDR", "Historic mSSRM",
+                                 "PFL OSCAR", "PFL SDR", "PFL mSSRM", "DFL", "1/n", "DFL swap",
+                                 "runner-up", "p", "Holm"));
+  ASSERT_EQ(table.rows.size(), 6u);
+  EXPECT_EQ(table.rows[0].cells[0].text, "alpha land (20)");
+  EXPECT_EQ(table.rows[0].cells[1].text, "2 (10%)");
+  EXPECT_EQ(table.columns[8].group, "the paper’s methods");
+  EXPECT_EQ(table.columns[9].group, "ours, shown apart");
+}
+
+TEST(Report, BoldIsTheBestOfThePapersMethods) {
+  const study::Results results = made_results();
+  const std::vector<Table> all = tables_of(results);
+  for (const char* name : {"sharpe", "drawdown"}) {
+    const bool more_is_better = std::string(name) == "sharpe";
+    for (const Row& row : table_named(all, name).rows) {
+      double best = row.cells[2].value;
+      for (std::size_t c = 2; c < 9; ++c)
+        best = more_is_better ? std::max(best, row.cells[c].value)
+                              : std::min(best, row.cells[c].value);
+      for (std::size_t c = 2; c < 9; ++c)
+        EXPECT_EQ(row.cells[c].emphasis == Emphasis::best, row.cells[c].value == best);
+      for (std::size_t c = 9; c < 11; ++c)
+        EXPECT_EQ(row.cells[c].emphasis == Emphasis::apart,
+                  more_is_better ? row.cells[c].value > best : row.cells[c].value < best);
+    }
+  }
+}
+
+TEST(Report, TiesAreAllBold) {
+  study::Results results =
+      made_results({.markets = {"M"}, .ks = {"10%"}, .seeds = 1, .own = false});
+  for (study::Cell& cell : results.cells) cell.run = results.cells.front().run;
+  const std::vector<Table> all = tables_of(results);
+  const Table& table = table_named(all, "sharpe");
+  for (std::size_t c = 2; c < 9; ++c) EXPECT_EQ(table.rows[0].cells[c].emphasis, Emphasis::best);
+  // Equal series: nothing to tell apart.
+  EXPECT_EQ(table.rows[0].cells[10].value, 1.0);
+}
+
+TEST(Report, OneMethodAloneIsNotTheBestOfAnything) {
+  study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}, .own = false});
+  std::erase_if(results.cells, [](const study::Cell& cell) { return cell.method != 6; });
+  const std::vector<Table> all = tables_of(results);
+  const Table& table = table_named(all, "sharpe");
+  EXPECT_EQ(table.rows[0].cells[8].emphasis, Emphasis::none);
+  EXPECT_EQ(table.rows[0].cells[2].kind, Cell::Kind::none);
+  EXPECT_EQ(table.columns.back().head, "DFL") << "no runner-up, no p";
+}
+
+TEST(Report, AlphaTableHasAColumnPerAlpha) {
+  const std::vector<Table> all = tables_of(made_results({.sweep = true}));
+  const Table& table = table_named(all, "alpha");
+  std::vector<std::string> heads;
+  for (const Column& column : table.columns) heads.push_back(column.head);
+  EXPECT_THAT(heads, ElementsAre("market", "k", "α = 0", "α = 0.5", "α = 1"));
+  for (const Column& column : table_named(all, "sharpe").columns)
+    EXPECT_THAT(column.method, Not(HasSubstr("alpha")));
+}
+
+TEST(Report, AStudyOfOneSeedHasNoDeviations) {
+  const study::Results results = made_results({.seeds = 1});
+  const std::string text = document_of(results, Format::text);
+  const std::string table =
+      text.substr(text.find("Annualised"), text.find("Mean ±") - text.find("Annualised"));
+  EXPECT_THAT(table, Not(HasSubstr("±")));
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
+}
+
+TEST(Report, SaysWhatIsMissingAndRuined) {
+  const study::Results results = with_troubles();
+  const std::vector<Table> all = tables_of(results);
+  const Cell& dfl = table_named(all, "sharpe").rows[0].cells[8];
+  EXPECT_EQ(dfl.runs, 2);
+  EXPECT_EQ(dfl.planned, 3);
+  EXPECT_EQ(dfl.marks & (incomplete | ruined), incomplete | ruined);
+  const std::string text = document_of(results, Format::text);
+  EXPECT_THAT(text, HasSubstr("†‡"));
+  EXPECT_THAT(text, HasSubstr("† fewer runs than planned"));
+  EXPECT_THAT(text, HasSubstr("‡ at least one run lost all its wealth"));
+  EXPECT_THAT(text, HasSubstr("the covariance was not finite"));
+  EXPECT_THAT(text, HasSubstr("a price was odd"));
+  EXPECT_THAT(text, HasSubstr("1 run ended in ruin"));
+  EXPECT_THAT(text, HasSubstr(", 1 failed"));
+}
+
+TEST(Report, AStudyWithoutResultsSaysSo) {
+  study::Results results = made_results({.markets = {"M"}});
+  for (study::Cell& cell : results.cells) {
+    cell.state = CellState::missing;
+    cell.run = {};
+  }
+  const std::string text = document_of(results, Format::text);
+  EXPECT_THAT(text, HasSubstr("No cell of this study is done"));
+  EXPECT_THAT(text, HasSubstr("–"));
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
+  for (const Format format :
+       {Format::text, Format::markdown, Format::latex, Format::csv, Format::html})
+    EXPECT_FALSE(document_of({}, format).empty()) << name(format);
+}
+
+TEST(Report, SameResultsGiveTheSameBytes) {
+  for (const Format format :
+       {Format::text, Format::markdown, Format::latex, Format::csv, Format::html})
+    EXPECT_EQ(document_of(made_results(), format), document_of(made_results(), format));
+}
+
+TEST(Report, IsKnownForOneByItsFirstBytes) {
+  const study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}});
+  for (const Format format :
+       {Format::text, Format::markdown, Format::latex, Format::csv, Format::html})
+    EXPECT_TRUE(is_report(document_of(results, format).substr(0, 600))) << name(format);
+  EXPECT_FALSE(is_report("date,A,B\n"));
+  EXPECT_FALSE(is_report("# Notes\n"));
+}
+
+TEST(Report, KnowsItsFormats) {
+  for (const Format format :
+       {Format::text, Format::markdown, Format::latex, Format::csv, Format::html})
+    EXPECT_EQ(format_of(name(format)), format);
+  EXPECT_EQ(format_of("markdown"), Format::markdown);
+  EXPECT_THROW(format_of("pdf"), InputError);
+}
+
+// --- The formats, read back.
+
+using Grid = std::vector<std::vector<std::string>>;
+
+std::string replaced(std::string text,
+                     const std::vector<std::pair<std::string, std::string>>& pairs) {
+  for (const auto& [from, to] : pairs)
+    for (std::size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  return text;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(' ');
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+std::vector<std::string> split(const std::string& text, const std::string& separator) {
+  std::vector<std::string> out;
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find(separator, begin)) != std::string::npos;
+       begin = end + separator.size())
+    out.push_back(trimmed(text.substr(begin, end - begin)));
+  out.push_back(trimmed(text.substr(begin)));
+  return out;
+}
+
+Grid read_text(const Table& table) {
+  Grid out;
+  std::istringstream lines(to_text(table));
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  ─")) {
+      inside = true;
+      continue;
+    }
+    if (line.empty()) {
+      if (inside) break;
+      continue;
+    }
+    if (!inside) continue;
+    line = replaced(trimmed(line), {{"†", ""}, {"‡", ""}, {"▸", ""}, {"▹", ""}, {"*", ""}});
+    std::vector<std::string> cells;
+    const std::regex gap(" {2,}");
+    for (std::sregex_token_iterator it(line.begin(), line.end(), gap, -1), end; it != end; ++it)
+      cells.push_back(trimmed(*it));
+    out.push_back(cells);
+  }
+  return out;
+}
+
+Grid read_markdown(const Table& table) {
+  Grid out;
+  std::istringstream lines(to_markdown(table));
+  int bars = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("|")) continue;
+    if (++bars <= 2) continue;
+    line = replaced(line, {{"\\*", ""}, {"*", ""}, {"†", ""}, {"‡", ""}, {"\\_", "_"}});
+    std::vector<std::string> cells = split(line, "|");
+    out.emplace_back(cells.begin() + 1, cells.end() - 1);
+  }
+  return out;
+}
+
+Grid read_latex(const Table& table) {
+  Grid out;
+  std::istringstream lines(to_latex(table));
+  bool inside = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == "\\bottomrule") break;
+    if (line == "\\midrule") {
+      inside = true;
+      continue;
+    }
+    if (!inside) continue;
+    line = replaced(line, {{" \\\\", ""},
+                           {"\\textbf{\\boldmath ", ""},
+                           {"\\underline{", ""},
+                           {"$}", "$"},
+                           {"$^{***}$", ""},
+                           {"$^{**}$", ""},
+                           {"$^{*}$", ""},
+                           {"\\textdaggerdbl{}", ""},
+                           {"\\textdagger{}", ""},
+                           {"\\pm", "±"},
+                           {"\\alpha", "α"},
+                           {"--", "–"},
+                           {"$", ""},
+                           {"\\%", "%"},
+                           {"\\_", "_"}});
+    out.push_back(split(line, " & "));
+  }
+  return out;
+}
+
+TEST(Formats, AgreeInEveryCell) {
+  const study::Results results = made_results({.sweep = true});
+  for (const Table& table : tables_of(results)) {
+    const Grid text = read_text(table);
+    ASSERT_EQ(text.size(), table.rows.size()) << table.name;
+    EXPECT_EQ(read_markdown(table), text) << table.name;
+    EXPECT_EQ(read_latex(table), text) << table.name;
+    for (std::size_t r = 0; r < text.size(); ++r) {
+      ASSERT_EQ(text[r].size(), table.columns.size()) << table.name << " " << r;
+      for (std::size_t c = 0; c < text[r].size(); ++c)
+        EXPECT_EQ(text[r][c], plain_text(table.rows[r].cells[c])) << table.name;
+    }
+  }
+}
+
+TEST(Formats, CsvHasWhatTheOthersShow) {
+  const study::Results results = made_results({.sweep = true});
+  const std::vector<Table> all = tables_of(results);
+  std::map<std::string, std::vector<std::string>> lines;
+  for (const std::string& line : split(to_csv(all), "\r\n"))
+    if (!line.empty()) lines[line.substr(0, line.find(','))].push_back(line);
+  for (const Table& table : all) {
+    std::size_t next = 0;
+    for (std::size_t r = 0; r < table.rows.size(); ++r)
+      for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        if (table.columns[c].figure.empty()) continue;
+        ASSERT_LT(next, lines[table.name].size());
+        const std::vector<std::string> fields = split(lines[table.name][next++], ",");
+        ASSERT_EQ(fields.size(), 15u);
+        EXPECT_EQ(fields[7], table.columns[c].figure);
+        const Cell& cell = table.rows[r].cells[c];
+        if (cell.kind == Cell::Kind::text) {
+          EXPECT_EQ(fields[14], cell.text);
+          continue;
+        }
+        std::string shown = number_text(std::stod(fields[8]), cell.digits);
+        if (!fields[9].empty()) shown += " ± " + number_text(std::stod(fields[9]), cell.digits);
+        EXPECT_EQ(shown, plain_text(cell)) << table.name;
+        EXPECT_EQ(std::stod(fields[8]), cell.value) << "full precision";
+      }
+    EXPECT_EQ(next, lines[table.name].size()) << table.name;
+  }
+}
+
+TEST(Formats, LatexIsBalancedWhateverTheNames) {
+  study::Results results = made_results({.markets = {"{\\evil}%$&#_^~", "[b]*<>|\"'`"}});
+  results.methods[6].label = "}}{\\end{table}";
+  std::string latex = document_of(results, Format::latex);
+  latex = replaced(latex, {{"\\{", ""}, {"\\}", ""}});
+  Index depth = 0;
+  for (const char c : latex) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    ASSERT_GE(depth, 0);
+  }
+  EXPECT_EQ(depth, 0);
+  EXPECT_EQ(split(latex, "\\begin{table}").size(), split(latex, "\\end{table}").size());
+  EXPECT_EQ(std::ranges::count(replaced(latex, {{"\\$", ""}}), '$') % 2, 0);
+}
+
+TEST(Formats, NamesAreNeverMarkup) {
+  study::Results results = made_results({.markets = {"<script>alert(1)</script>"}, .ks = {"10%"}});
+  results.methods[6].label = "=cmd|'/C calc'!A0";
+  results.methods[6].name = "=cmd";
+  const std::string markdown = document_of(results, Format::markdown);
+  EXPECT_THAT(markdown, HasSubstr("\\<script\\>alert(1)"));
+  EXPECT_THAT(replaced(markdown, {{"\\<", ""}}), Not(HasSubstr("<script")));
+  const std::string csv = document_of(results, Format::csv);
+  EXPECT_THAT(csv, Not(HasSubstr(",=")));
+  EXPECT_THAT(csv, HasSubstr("'=cmd"));
+}
+
+}  // namespace
+}  // namespace sharpen::report
