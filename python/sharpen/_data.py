@@ -79,12 +79,30 @@ def numbered(n: int) -> list[str]:
     return [f"asset{i + 1}" for i in range(n)]
 
 
+def _numbered_rows(count: int) -> list[str]:
+    """As NumPy counts them."""
+    return [f"row {i}" for i in range(count)]
+
+
 def check_names(names: Sequence[Any], argument: str) -> list[str]:
     found = [str(name) for name in names]
     if len(set(found)) != len(found):
         twice = next(name for i, name in enumerate(found) if name in found[:i])
         raise InputError(f"{argument}: column {twice!r} appears more than once; rename or drop it")
+    for name in found:
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise InputError(f"{argument}: column {name!r} is not valid text; rename it") from None
     return found
+
+
+def check_size(values: Array, argument: str) -> None:
+    if values.size == 0:
+        raise InputError(
+            f"{argument} has shape {values.shape}; give a row for each period and a column for "
+            "each asset"
+        )
 
 
 def table(data: Any, name: str) -> Table:
@@ -99,8 +117,8 @@ def table(data: Any, name: str) -> Table:
         return _from_arrow(data, name)
     cells = array(data, name)
     values = floats(cells, 2, name)
-    _check_finite(values, numbered(values.shape[1]), [], name)
-    rows = [f"row {i + 1}" for i in range(values.shape[0])]
+    rows = _numbered_rows(values.shape[0])
+    _check_finite(values, numbered(values.shape[1]), rows, name)
     return Table(values, numbered(values.shape[1]), rows, False, result_dtype(cells.dtype))
 
 
@@ -113,10 +131,11 @@ def _is_pandas(data: Any, kind: str) -> bool:
 
 def _check_finite(values: Array, names: list[str], labels: list[str], name: str) -> None:
     """NaN is a missing value; infinity is nothing."""
+    check_size(values, name)
     if not np.isinf(values).any():
         return
     row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
-    at = f"row {row}" if not labels else f"row {row} ({labels[row]})"
+    at = labels[row] if labels[row].startswith("row ") else f"row {row} ({labels[row]})"
     raise InputError(
         f"{name}: {at}, column {names[column]!r} is {values[row, column]}; correct it, or give "
         "NaN where there is no value"
@@ -164,14 +183,16 @@ def _labels(index: Any, name: str) -> tuple[list[str], bool]:
     elif len(index) and all(hasattr(d, "isoformat") for d in index):
         labels = [d.isoformat()[:10] for d in index]
     else:
-        return [f"row {i + 1}" for i in range(len(index))], False
+        return _numbered_rows(len(index)), False
     _ordered(labels, name)
     return labels, True
 
 
 def _is_date(text: str) -> bool:
-    digits = text[:10].split("-")
-    return len(digits) in (2, 3) and len(digits[0]) == 4 and all(d.isdigit() for d in digits)
+    parts = text[:10].split("-")
+    return [len(part) for part in parts] in ([4, 2], [4, 2, 2]) and all(
+        part.isascii() and part.isdigit() for part in parts
+    )
 
 
 def _ordered(labels: Any, name: str) -> bool:
@@ -206,7 +227,7 @@ def _from_columns(columns: dict[str, Any], names: list[str], name: str) -> Table
     found = check_names(list(numbers), name)
     dated = labels is not None
     if labels is None:
-        labels = [f"row {i + 1}" for i in range(values.shape[0])]
+        labels = _numbered_rows(values.shape[0])
     else:
         _ordered(labels, name)
     values = floats(values, 2, name)

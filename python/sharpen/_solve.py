@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _data, _settings
+from . import _core, _data, _settings, _threads
 from ._core import InputError
 
 # Settings of `sharpen solve` that belong to the command line, or to arguments of their own.
@@ -151,6 +151,8 @@ def solve(
     if not isinstance(optimizer, str):
         raise TypeError(f"optimizer is of type {type(optimizer).__name__}; give a name")
     given["optimizer"] = optimizer
+    if _threads.get_threads() != 0:
+        given.setdefault("threads", str(_threads.get_threads()))
     solved, dtype = _solved(prices_or_moments, returns, bool(gross), given)
     portfolio = Portfolio(solved, dtype)
     for message in portfolio.warnings:
@@ -177,8 +179,8 @@ def _solved(
         raise TypeError("solve() takes either prices or moments, or returns=, not both")
     if gross and returns is None:
         raise InputError("gross has no meaning here; it goes with returns")
-    if isinstance(data, tuple):
-        return _from_moments(data, given)
+    if isinstance(data, tuple) or (isinstance(data, list) and _is_pair(data)):
+        return _from_moments(tuple(data), given)
     kind = "prices" if returns is None else "gross" if gross else "returns"
     source = data if returns is None else returns
     if isinstance(source, (str, os.PathLike)):
@@ -193,6 +195,11 @@ def _solved(
     return solved, table.dtype
 
 
+def _is_pair(data: list[Any]) -> bool:
+    """[mu, Sigma], and not two rows of prices."""
+    return len(data) == 2 and getattr(data[1], "ndim", 0) == 2
+
+
 def _from_moments(
     pair: tuple[Any, ...], given: dict[str, str]
 ) -> tuple[_core.Solved, np.dtype[Any]]:
@@ -201,6 +208,8 @@ def _from_moments(
     for name in _OF_PANELS:
         if name.replace("_", "-") in given:
             raise InputError(f"{name} has no meaning here; it goes with prices or returns")
+    if given.get("form") == "low-rank":
+        raise InputError("form = low-rank needs a window of returns; given moments are dense")
     mu, Sigma, names = _moments(*pair)
     dtype = np.dtype(np.float32 if mu.dtype == np.float32 else np.float64)
     return _core.solve_moments(

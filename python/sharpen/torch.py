@@ -100,12 +100,10 @@ class Risk:
         both by default.
         """
         cells = np.array(_data.table(returns, "returns").values)  # may change under our feet
-        rows, n = cells.shape
+        rows = cells.shape[0]
         length = _whole("lookback", lookback)
         if length < 2:
             raise InputError(f"lookback = {length} is outside [2, inf): a covariance needs 2 rows")
-        if n == 0:
-            raise InputError("returns has no columns; give one for each asset")
         bad = np.argwhere(~np.isfinite(cells))
         if len(bad):
             row, column = (int(i) for i in bad[0])

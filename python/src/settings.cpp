@@ -66,6 +66,10 @@ std::string in_python_words(std::string message) {
           message.replace(at, name.size(), ours);
     }
   }
+  // "give --returns FILE"
+  constexpr std::string_view file = " FILE";
+  for (auto at = message.find(file); at != std::string::npos; at = message.find(file, at))
+    message.erase(at, file.size());
   return message;
 }
 

@@ -46,7 +46,8 @@ def test_read_only_unaligned_and_swapped_arrays_are_fine(prices, expected):
 def test_float64_in_c_order_is_not_copied(prices):
     array = np.ascontiguousarray(prices.to_numpy())
     assert np.shares_memory(_data.table(array, "prices").values, array)
-    assert np.shares_memory(_data.table(pd.DataFrame(array), "prices").values, array)
+    frame = pd.DataFrame(array, copy=False)
+    assert np.shares_memory(_data.table(frame, "prices").values, array)
 
 
 def test_polars_and_arrow_keep_names_and_dates(prices, expected):
@@ -76,7 +77,7 @@ def test_anything_with_the_arrow_interface(prices, expected):
 def test_dlpack(prices, expected):
     import torch
 
-    assert weights(sharpen.solve(torch.from_numpy(prices.to_numpy()), 3)) == weights(expected)
+    assert weights(sharpen.solve(torch.from_numpy(prices.to_numpy().copy()), 3)) == weights(expected)
     leaf = torch.tensor(prices.to_numpy(), requires_grad=True)
     assert weights(sharpen.solve(leaf, 3)) == weights(expected)
 
@@ -110,6 +111,11 @@ def test_names_of_moments(prices):
     assert sharpen.solve((mu, shuffled), 3).holdings == found.holdings
     assert sharpen.solve((mu.to_numpy(), Sigma), 3).holdings == found.holdings
     assert sharpen.solve((mu, Sigma.to_numpy()), 3).holdings == found.holdings
+
+
+def test_a_list_of_two_is_a_pair_of_moments_too():
+    mu, Sigma = np.array([1.0, 2.0, 3.0]), np.eye(3)
+    assert sharpen.solve([mu, Sigma], 2).holdings == sharpen.solve((mu, Sigma), 2).holdings
 
 
 def test_missing_values_are_cleaned_as_the_command_line_does(prices):
@@ -172,8 +178,11 @@ WRONG = [
     (lambda p: dict(data=p.iloc[::-1]), ValueError, "prices: dates must increase"),
     (lambda p: dict(data=p.iloc[[0, 1, 1, 2]]), ValueError, "prices: dates must increase"),
     (lambda p: dict(data=p.iloc[:1]), ValueError, "prices"),
-    (lambda p: dict(data=p.iloc[:0]), ValueError, ""),
-    (lambda p: dict(data=p.iloc[:, :0]), ValueError, ""),
+    (lambda p: dict(data=p.iloc[:0]), ValueError, r"prices has shape \(0, 12\)"),
+    (lambda p: dict(data=p.iloc[:, :0]), ValueError, r"prices has shape \(261, 0\)"),
+    (lambda p: dict(data=p.rename(columns={"N1": "\ud800"})), ValueError, "not valid text"),
+    (lambda p: dict(returns=p.to_numpy() * -1), ValueError, r"row 0, column asset1\)"),
+    (lambda p: dict(data=(np.ones(3), np.eye(3)), form="low-rank"), ValueError, "form = low-rank"),
     (lambda p: dict(data=p.replace(p.iloc[3, 2], np.inf)), ValueError, "row 3 .*column 'N2' is inf"),
     (lambda p: dict(data=-p), ValueError, "returns"),
     (lambda p: dict(data=p.to_numpy(), to="2024"), ValueError, "to needs a panel with dates"),
@@ -185,10 +194,10 @@ WRONG = [
     (lambda p: dict(data=(np.ones((3, 1)), np.eye(3))), ValueError, r"mu has shape \(3, 1\)"),
     (lambda p: dict(data=(np.array([1, np.nan]), np.eye(2)), k=1), ValueError, r"mu\[1\] is nan"),
     (lambda p: dict(data=(np.ones(2), np.array([[1, 0], [0, np.inf]])), k=1), ValueError, r"1, 1"),
-    (lambda p: dict(data=(np.ones(2), np.array([[1, 2], [2, 1.0]])), k=1), ValueError, ""),
+    (lambda p: dict(data=(np.ones(2), np.array([[1, 2], [2, 1.0]])), k=1), ValueError, "Sigma"),
     (lambda p: dict(data=(np.ones(2), np.array([[1, 0.5], [0, 1]])), k=1), ValueError, "symmetric"),
     (lambda p: dict(data=(np.ones(2), np.eye(2)), k=1, lookback=3), ValueError, "lookback has no"),
-    (lambda p: dict(data=(np.ones(0), np.zeros((0, 0))), k=1), ValueError, ""),
+    (lambda p: dict(data=(np.ones(0), np.zeros((0, 0))), k=1), ValueError, "Sigma"),
     (lambda p: dict(data=(["a", "b"], np.eye(2)), k=1), TypeError, "mu has dtype"),
     (lambda p: dict(data=(pd.Series([1.0, 2], ["a", "a"]), np.eye(2)), k=1), ValueError, "'a'"),
 ]
@@ -201,7 +210,7 @@ def test_wrong_input_is_named(prices, make, error, message):
     data = arguments.pop("data", None)
     with pytest.raises(error, match=message) as caught:
         sharpen.solve(data, **arguments)
-    assert "--" not in str(caught.value)
+    assert "--" not in str(caught.value) and "FILE" not in str(caught.value)
     if isinstance(caught.value, ValueError):
         assert isinstance(caught.value, sharpen.InputError)
 

@@ -50,5 +50,5 @@ def test_types_are_shipped_and_right(tmp_path):
     package = subprocess.run([*mypy, "-p", "sharpen"], **run)
     assert package.returncode == 0, package.stdout + package.stderr
     user = subprocess.run([*mypy, "--strict", "user.py"], **run)
-    errors = [line for line in user.stdout.splitlines() if "error:" in line]
-    assert len(errors) == 1 and "user.py:6" in errors[0], user.stdout
+    errors = [line for line in user.stdout.splitlines() if line.startswith("user.py")]
+    assert len(errors) == 1 and "user.py:6: error" in errors[0], user.stdout

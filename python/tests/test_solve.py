@@ -123,7 +123,8 @@ def test_result_has_names_and_a_readable_form(prices):
 def test_weights_are_a_copy(prices):
     found = sharpen.solve(prices, k=3)
     before = found.weights.copy()
-    found.weights[:] = 0.0
+    taken = found.weights
+    taken[:] = 0.0
     assert (found.weights == before).all()
 
 

@@ -110,8 +110,8 @@ void check_cells(const RawPanel& raw) {
                                   ? KindFault{"is not a number", "leave it out, or correct it"}
                                   : below_least(raw.kind);
       throw InputError(
-          fmt::format("{}{} {} (row {} ({}), column {}); {}", place(raw.file), shortest(value),
-                      fault.what, t, printable(raw.panel.dates[static_cast<std::size_t>(t)]),
+          fmt::format("{}{} {} ({}, column {}); {}", place(raw.file), shortest(value), fault.what,
+                      printable(raw.panel.dates[static_cast<std::size_t>(t)]),
                       printable(raw.panel.tickers[static_cast<std::size_t>(j)]), fault.remedy));
     }
   check_kind(raw.panel.values, raw.kind, raw.file);
