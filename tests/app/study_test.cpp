@@ -1,0 +1,243 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "sharpen/base/random.hpp"
+#include "sharpen/market/simulate.hpp"
+#include "sharpen/study/store.hpp"
+#include "support/program.hpp"
+
+namespace sharpen {
+namespace {
+
+using nlohmann::json;
+using testing::Finished;
+using testing::Folder;
+using ::testing::HasSubstr;
+using testing::run_program;
+using testing::start_program;
+
+// Some seconds of work at most, in many pieces.
+const std::string kStudy =
+    "k = [2, 3]\nseeds = 3\nlookback = 15\nhidden = [\"4\"]\nepochs = 3\nbatch = 32\n"
+    "[[market]]\nname = \"sim\"\nsimulate = { assets = 6, days = 160, seed = 1 }\n"
+    "[[method]]\nframework = \"historic\"\noptimizer = \"sdr\"\nsdr-recovery = \"match\"\n"
+    "sdr-match = \"monthly\"\n"
+    "[[method]]\nframework = \"pfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
+    "[[method]]\nframework = \"pfl\"\noptimizer = \"mssrm\"\ntraining = \"paper\"\n"
+    "[[method]]\nframework = \"dfl\"\noptimizer = \"swap\"\n"
+    "[[method]]\noptimizer = \"equal\"\n";
+constexpr int kCells = 2 * (1 + 3 + 3 + 3 + 1);
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+void expect_same_results(const std::string& a, const std::string& b) {
+  const study::Results first = study::read_store(a), second = study::read_store(b);
+  ASSERT_EQ(first.cells.size(), second.cells.size());
+  for (std::size_t i = 0; i < first.cells.size(); ++i) {
+    const study::Cell &x = first.cells[i], &y = second.cells[i];
+    EXPECT_EQ(x.state, study::CellState::done);
+    EXPECT_EQ(y.state, study::CellState::done);
+    EXPECT_EQ(x.run.returns, y.run.returns) << i;
+    ASSERT_EQ(x.run.weights.size(), y.run.weights.size()) << i;
+    for (std::size_t w = 0; w < x.run.weights.size(); ++w)
+      EXPECT_EQ(x.run.weights[w].weight, y.run.weights[w].weight) << i;
+    EXPECT_TRUE(same(x.metrics.sharpe, y.metrics.sharpe)) << i;
+    ASSERT_EQ(x.regret.has_value(), y.regret.has_value());
+    if (x.regret) {
+      EXPECT_EQ(x.regret->mean, y.regret->mean) << i;
+    }
+  }
+}
+
+TEST(StudyCommand, RunsAndAnswersInTextAndJson) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy), out = folder.path("out");
+  const Finished first = run_program({"study", config, "--out", out, "--json"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const json answer = json::parse(first.out);
+  EXPECT_EQ(answer["schema_version"], 1);
+  EXPECT_EQ(answer["command"], "study");
+  EXPECT_EQ(answer["cells"], kCells);
+  EXPECT_EQ(answer["done"], kCells);
+  EXPECT_EQ(answer["failed"], 0);
+  EXPECT_EQ(answer["trainings"], 3 + 6);
+  EXPECT_EQ(answer["db"], out + "/study.db");
+  EXPECT_GE(answer["seconds"].get<double>(), 0.0);
+
+  const Finished again = run_program({"study", "--config", config, "--out", out});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("nothing was left to do"));
+
+  const Finished list = run_program({"study", "--list", "--out", out});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_THAT(list.out, HasSubstr("22 cells: 22 done, 0 failed, 0 missing"));
+  EXPECT_THAT(list.out, HasSubstr("done     sim, k = 2, pfl-oscar, seed 3"));
+  const json listed = json::parse(run_program({"study", "--list", "--json", "--out", out}).out);
+  EXPECT_EQ(listed["list"].size(), static_cast<std::size_t>(kCells));
+  EXPECT_EQ(listed["missing"], 0);
+}
+
+TEST(StudyCommand, KilledAnywhereItGoesOnToTheSameBits) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy);
+  const std::string whole = folder.path("whole"), parts = folder.path("parts");
+  ASSERT_EQ(run_program({"study", config, "--out", whole, "--threads", "1"}).exit_code, 0);
+  Random random(7);
+  for (int kill_at = 0; kill_at < 12; ++kill_at) {
+    const pid_t child = start_program({"study", config, "--out", parts, "--threads", "2"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(random.below(120)));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  const Finished last = run_program({"study", config, "--out", parts});
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  expect_same_results(whole + "/study.db", parts + "/study.db");
+}
+
+TEST(StudyCommand, InterruptedItSaysHowToGoOn) {
+  const Folder folder;
+  // Long enough not to be done before the signal.
+  const std::string config =
+      folder.file("s.toml",
+                  "seeds = 2\nlookback = 50\nframeworks = \"dfl\"\nepochs = 2000\nvalidation = 0\n"
+                  "[[market]]\nsimulate = { assets = 20, days = 1000 }\n");
+  const std::string out = folder.path("out");
+  const pid_t child = start_program({"study", config, "--out", out});
+  while (!std::filesystem::exists(out + "/study.db"))
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  // While it writes, others may look, and none may write.
+  const Finished list = run_program({"study", "--list", "--out", out});
+  EXPECT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_THAT(list.out, HasSubstr("2 missing"));
+  const Finished second = run_program({"study", config, "--out", out});
+  EXPECT_EQ(second.exit_code, 2);
+  EXPECT_THAT(second.err, HasSubstr("study.db"));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_EQ(run_program({"study", "--list", "--out", out}).exit_code, 0);
+}
+
+TEST(StudyCommand, NoticesAChangedFile) {
+  const Folder folder;
+  market::Panel prices = market::simulate({.assets = 5, .days = 160, .seed = 3});
+  market::write_panel(prices, folder.path("p.csv"));
+  const std::vector<std::string> command = {"study",        "--prices", folder.path("p.csv"),
+                                            "--frameworks", "historic", "--lookback",
+                                            "20",           "--out",    folder.path("out")};
+  ASSERT_EQ(run_program(command).exit_code, 0);
+  prices.values[3] *= 1.01;
+  market::write_panel(prices, folder.path("p.csv"));
+  const Finished changed = run_program(command);
+  EXPECT_EQ(changed.exit_code, 2);
+  EXPECT_THAT(changed.err, HasSubstr("p.csv"));
+  EXPECT_THAT(changed.err, HasSubstr("--out"));
+  std::vector<std::string> afresh = command;
+  afresh.push_back("--force");
+  const Finished forced = run_program(afresh);
+  EXPECT_EQ(forced.exit_code, 0) << forced.err;
+  EXPECT_THAT(forced.err, HasSubstr("the study that was there is now"));
+  EXPECT_EQ(run_program(command).exit_code, 0);
+}
+
+TEST(StudyCommand, AFailedCellIsNamedAndTheExitCodeSaysSo) {
+  const Folder folder;
+  const std::string config =
+      folder.file("s.toml",
+                  "seeds = 1\nlookback = 15\nhidden = [\"4\"]\nepochs = 3\n"
+                  "[[market]]\nsimulate = { assets = 5, days = 140 }\n"
+                  "[[method]]\nname = \"wild\"\nframework = \"pfl\"\nlearning-rate = 1e30\n"
+                  "[[method]]\noptimizer = \"equal\"\n");
+  const std::string out = folder.path("out");
+  const Finished run = run_program({"study", config, "--out", out});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("1 of 2 cells failed"));
+  EXPECT_THAT(run.err, HasSubstr("--retry"));
+  const Finished list = run_program({"study", "--list", "--out", out});
+  EXPECT_THAT(list.out, HasSubstr("failed   simulated, k = 10%, wild, seed 1: the training"));
+  EXPECT_THAT(list.out, HasSubstr("done     simulated, k = 10%, equal"));
+}
+
+TEST(StudyCommand, TakesRepeatedFlags) {
+  const Folder folder;
+  for (const std::string name : {"a.csv", "b.csv", "c.csv"})
+    market::write_panel(market::simulate({.assets = 4, .days = 140}), folder.path(name));
+  const Finished run = run_program(
+      {"study", "--prices", folder.path("a.csv") + "," + folder.path("b.csv"), "--prices",
+       folder.path("c.csv"), "--frameworks", "historic", "--optimizers", "oscar", "-k", "1,2", "-k",
+       "50%", "--dry-run", "--lookback", "20", "--json", "--out", folder.path("out")});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json answer = json::parse(run.out);
+  EXPECT_EQ(answer["action"], "dry-run");
+  EXPECT_EQ(answer["cells"], 9);
+  EXPECT_EQ(answer["missing"], 9);
+  EXPECT_EQ(answer["trainings"], 0);
+  EXPECT_TRUE(answer["minutes"].is_number());
+  EXPECT_TRUE(answer["gigabytes"].is_number());
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+}
+
+TEST(StudyCommand, PrintsAConfigurationThatIsTheSameStudy) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy);
+  const Finished first = run_program({"study", config, "--print-config", "--costs", "5"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const Finished again = run_program({"study", folder.file("t.toml", first.out), "--print-config"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out, first.out);
+}
+
+TEST(StudyCommand, RefusesFoldersItCannotUse) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy);
+  const Finished file = run_program({"study", config, "--out", config});
+  EXPECT_EQ(file.exit_code, 2);
+  EXPECT_THAT(file.err, HasSubstr("is a file, not a folder"));
+  const Finished list = run_program({"study", "--list", "--out", folder.path("none")});
+  EXPECT_EQ(list.exit_code, 2);
+  EXPECT_THAT(list.err, HasSubstr("there is no study"));
+  if (geteuid() == 0) return;  // to whom no folder is closed
+  mkdir(folder.path("closed").c_str(), 0500);
+  const Finished closed = run_program({"study", config, "--out", folder.path("closed")});
+  EXPECT_NE(closed.exit_code, 0);
+  EXPECT_THAT(closed.err, HasSubstr("closed"));
+}
+
+TEST(StudyCommand, AFullDiskLeavesWhatIsDone) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy), out = folder.path("out");
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit few = {160 * 1024, 160 * 1024};
+    setrlimit(RLIMIT_FSIZE, &few);
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, STDERR_FILENO);
+    dup2(null, STDOUT_FILENO);
+    execl(SHARPEN_BINARY, "sharpen", "study", config.c_str(), "--out", out.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  const Finished rest = run_program({"study", config, "--out", out});
+  EXPECT_EQ(rest.exit_code, 0) << rest.err;
+  EXPECT_EQ(study::read_store(out + "/study.db").cells.size(), static_cast<std::size_t>(kCells));
+}
+
+}  // namespace
+}  // namespace sharpen
