@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test wheel bench peers evidence docs fuzz format lint clean
+.PHONY: help demo build test wheel bench peers studybench evidence docs fuzz format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -34,6 +34,11 @@ bench: ## build and run the benchmarks
 peers: ## install the packages one would use instead, and measure against them (half an hour)
 	@tools/setup build python
 	@bench/peers/run
+
+studybench: ## time the study preset paper on a simulated market of 47 assets (many minutes)
+	@tools/setup
+	@tools/build release study_bench
+	@build/release/bench/study_bench paper
 
 evidence: ## train on simulated markets what docs/learning.md shows (an hour; it can be stopped)
 	@tools/setup
