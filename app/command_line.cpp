@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "help.hpp"
+#include "json_schema.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -165,10 +166,11 @@ Request read_command_line(const std::vector<std::string>& arguments) {
   CLI::App program("", "sharpen");
   program.allow_extras();
   program.require_subcommand(0, 1);
-  bool version = false, json = false, options_page = false;
+  bool version = false, json = false, options_page = false, json_page = false;
   program.add_flag("--version", version);
   program.add_flag("--json", json);
   program.add_flag("--print-options-md", options_page);
+  program.add_flag("--print-json-md", json_page);
   for (const settings::CommandInfo& info : settings::commands()) add_command(program, info);
 
   if (!arguments.empty() && arguments.front() == "help")
@@ -192,6 +194,7 @@ Request read_command_line(const std::vector<std::string>& arguments) {
     return {.kind = Request::Kind::version, .json = json || is_on(*chosen.front(), "--json")};
   if (version) return {.kind = Request::Kind::version, .json = json};
   if (options_page) return {.kind = Request::Kind::print, .text = settings::options_markdown()};
+  if (json_page) return {.kind = Request::Kind::print, .text = json_schema::markdown()};
   if (chosen.empty()) throw InputError("no command given; see sharpen --help");
   if (json)
     throw InputError(fmt::format("--json goes after the command: sharpen {} --json",

@@ -218,5 +218,11 @@ TEST(OptionsPage, IsWhatTheProgramPrints) {
             testing::text_of(SHARPEN_SOURCE_DIR "/docs/options.md"));
 }
 
+TEST(JsonPage, IsWhatTheProgramPrints) {
+  EXPECT_EQ(run_program({"--print-json-md"}).out,
+            testing::text_of(SHARPEN_SOURCE_DIR "/docs/json.md"))
+      << "run: sharpen --print-json-md > docs/json.md";
+}
+
 }  // namespace
 }  // namespace sharpen
