@@ -44,6 +44,22 @@ std::string winners(const Results& results, const Summary& summary) {
   return out;
 }
 
+// "DFL swap in 3": the rows in which a method of ours is better than every one that competes.
+std::string ours_above(const Results& results, const Summary& summary) {
+  std::string out;
+  for (std::size_t c = at(summary.competing); c < summary.columns.size(); ++c) {
+    const Index method = summary.columns[c];
+    const auto rows = std::ranges::count_if(summary.best, [&](const Comparison& test) {
+      return summary.entry(test.group, method)[Figure::sharpe].mean >
+             summary.entry(test.group, test.a)[Figure::sharpe].mean;
+    });
+    if (rows > 0)
+      out += fmt::format("{}{} in {}", out.empty() ? "" : ", ", results.methods[at(method)].label,
+                         rows);
+  }
+  return out;
+}
+
 }  // namespace
 
 Format format_of(std::string_view word) {
@@ -94,6 +110,9 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
     const std::size_t rows = summary.best.size();
     out.push_back(fmt::format("Best mean Sharpe ratio: {} of {}.", winners(results, summary),
                               counted(rows, "row")));
+    if (const std::string ours = ours_above(results, summary); !ours.empty())
+      out.push_back(
+          fmt::format("Of ours, shown apart, above that: {} of {}.", ours, counted(rows, "row")));
     out.push_back(
         clear == 0
             ? std::string("In no row can the test days tell the best from the runner-up (p below "

@@ -119,7 +119,9 @@ Table comparison_table(const Builder& make, const std::vector<Comparison>& famil
   }
   out.notes.emplace_back(
       "Sharpe ratios, annualised, of the daily returns averaged over the seeds: averaging removes "
-      "noise, so they are higher than the mean over seeds, and more so the more seeds there are.");
+      "noise, so they are mostly larger in size than the mean over seeds, the more so the more "
+      "seeds "
+      "there are.");
   out.notes.push_back(test_note(make.summary));
   return out;
 }

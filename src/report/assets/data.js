@@ -14,7 +14,8 @@ const Study = (() => {
 
   function floats(base64) {
     const view = bytes(base64);
-    return Float64Array.from({ length: view.byteLength / 4 }, (_, i) => view.getFloat32(4 * i, true));
+    const length = view.byteLength / 4;
+    return Float64Array.from({ length }, (_, i) => view.getFloat32(4 * i, true));
   }
 
   function shorts(base64) {
@@ -24,7 +25,8 @@ const Study = (() => {
 
   // Milliseconds of a day; days that are no dates count from 1970 in their order.
   function time(date, place) {
-    const parsed = Date.parse(/^\d{4}(-\d\d){0,2}$/.test(date) ? date : date.replace(" ", "T") + "Z");
+    const whole = /^\d{4}(-\d\d){0,2}$/.test(date);
+    const parsed = Date.parse(whole ? date : date.replace(" ", "T") + "Z");
     return Number.isNaN(parsed) ? place * 86400000 : parsed;
   }
 
@@ -117,7 +119,8 @@ const Study = (() => {
       }
       if (t + 1 < days) return NaN;
       const variance = (squares - (sum * sum) / days) / (days - 1);
-      return variance > 1e-18 ? (sum / days / Math.sqrt(variance)) * Math.sqrt(periodsPerYear) : NaN;
+      if (!(variance > 1e-18)) return NaN;
+      return (sum / days / Math.sqrt(variance)) * Math.sqrt(periodsPerYear);
     });
   }
 
@@ -181,7 +184,8 @@ const Look = (() => {
     pattern: (method) => patterns[Math.floor((place.get(method) ?? 0) / colours) % patterns.length],
     read,
     swatch(method) {
-      const svg = Page.make("svg", { width: 18, height: 10, class: "swatch", "aria-hidden": "true" });
+      const svg = Page.make("svg", { width: 18, height: 10, class: "swatch" });
+      svg.setAttribute("aria-hidden", "true");
       const line = Page.make("line", { x1: 0, y1: 5, x2: 18, y2: 5, "stroke-width": 3 });
       const pattern = this.pattern(method);
       if (pattern) line.setAttribute("stroke-dasharray", pattern.join(" "));

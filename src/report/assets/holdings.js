@@ -13,8 +13,10 @@ const Holdings = (() => {
     place.replaceChildren();
     readout.replaceChildren();
     const picture = run && run.weights;
-    if (!picture || picture.names.length === 0)
-      return place.append(make("p", { class: "note" }, run ? "No weights are kept for this run." : "This method has no run here."));
+    if (!picture || picture.names.length === 0) {
+      const why = run ? "No weights are kept for this run." : "This method has no run here.";
+      return place.append(make("p", { class: "note" }, why));
+    }
     const { names, blocks, largest } = picture;
     const values = (picture.unpacked ??= Study.shorts(picture.values));
     const width = Math.max(place.clientWidth || 0, 240);
@@ -47,16 +49,21 @@ const Holdings = (() => {
     });
     const days = run.dates.length;
     const first = make("text", { x: left, y: height + 17 }, run.dates[0]);
-    const last = make("text", { x: width, y: height + 17, "text-anchor": "end" }, run.dates[days - 1]);
+    const last = make("text", { x: width, y: height + 17 }, run.dates[days - 1]);
+    last.setAttribute("text-anchor", "end");
     svg.append(first, last);
-    const idle = `The ${names.length} names most held of ${picture.held}; each column is a mean over ${number(days / blocks, days % blocks ? 1 : 0)} days. Deepest colour: ${percent(largest)}.`;
+    const span = number(days / blocks, days % blocks ? 1 : 0);
+    const idle =
+      `The ${names.length} names most held of ${picture.held}; each column is a mean over ` +
+      `${span} days. Deepest colour: ${percent(largest)}.`;
     readout.textContent = idle;
     svg.addEventListener("mousemove", (event) => {
       const box = svg.getBoundingClientRect();
       const i = Math.floor((event.clientY - box.top) / row);
       const b = Math.floor((event.clientX - box.left - left) / step);
       if (i < 0 || i >= names.length || b < 0 || b >= blocks) return (readout.textContent = idle);
-      readout.textContent = `${names[i]}, from ${run.dates[Math.floor((b * days) / blocks)]}: ${percent(weight(i, b))}`;
+      const from = run.dates[Math.floor((b * days) / blocks)];
+      readout.textContent = `${names[i]}, from ${from}: ${percent(weight(i, b))}`;
     });
     svg.addEventListener("mouseleave", () => (readout.textContent = idle));
     place.append(svg);
@@ -65,18 +72,38 @@ const Holdings = (() => {
   function often(place, group, method) {
     place.replaceChildren();
     const found = Study.held.find((held) => held.group === group && held.method === method);
-    if (!found || found.names.length === 0)
-      return place.append(make("p", { class: "note" }, "No weights are kept for this method here."));
-    const head = make("tr", {}, make("th", { scope: "col" }, "name"), make("th", { scope: "col", class: "meter" }, "days held"), make("th", { scope: "col", class: "num" }, "share"), make("th", { scope: "col", class: "num" }, "weight"));
+    if (!found || found.names.length === 0) {
+      const why = "No weights are kept for this method here.";
+      return place.append(make("p", { class: "note" }, why));
+    }
+    const head = make(
+      "tr",
+      {},
+      make("th", { scope: "col" }, "name"),
+      make("th", { scope: "col", class: "meter" }, "days held"),
+      make("th", { scope: "col", class: "num" }, "share"),
+      make("th", { scope: "col", class: "num" }, "weight"),
+    );
+    const most = found.names[0][1];
     const rows = found.names.map(([name, share, mean]) => {
       const bar = make("span");
-      bar.style.width = (100 * share).toFixed(1) + "%";
+      bar.style.width = ((100 * share) / most).toFixed(1) + "%";
       bar.style.background = Look.css(method);
-      return make("tr", {}, make("th", { scope: "row", title: name }, name), make("td", { class: "meter" }, bar), make("td", { class: "num" }, percent(share, 0)), make("td", { class: "num" }, percent(mean)));
+      return make(
+        "tr",
+        {},
+        make("th", { scope: "row", title: name }, name),
+        make("td", { class: "meter" }, bar),
+        make("td", { class: "num" }, percent(share, 0)),
+        make("td", { class: "num" }, percent(mean)),
+      );
     });
     place.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
     const more = found.held - found.names.length;
-    place.append(make("p", { class: "note" }, (more > 0 ? `${more} more names were held less often. ` : "") + "Over all runs of the method; weight: the mean on days it is held."));
+    const note =
+      (more > 0 ? `${more} more names were held less often. ` : "") +
+      "Over all runs of the method; weight: the mean on days it is held.";
+    place.append(make("p", { class: "note" }, note));
   }
 
   return { weights, often };

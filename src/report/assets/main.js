@@ -5,8 +5,10 @@
 
   const groupsOf = (market) =>
     Study.groups.map((group, g) => ({ ...group, g })).filter((group) => group.market === market);
-  const group = () =>
-    (groupsOf(chosen.market).find((found) => found.given === chosen.k) || groupsOf(chosen.market)[0]).g;
+  const group = () => {
+    const groups = groupsOf(chosen.market);
+    return (groups.find((found) => found.given === chosen.k) || groups[0]).g;
+  };
   const kText = ({ k, given }) => (given === String(k) ? String(k) : `${k} (${given})`);
   const market = () => Study.markets[chosen.market];
   const methodsHere = () => Look.shown.filter((m) => Study.runsOf(group(), m).length > 0);
@@ -44,7 +46,8 @@
       dygraph: { logscale: chosen.log },
     });
     common("drawdown", Study.drawdown, (d) => percent(d, 0));
-    common("rolling", (r) => Study.rolling(r, chosen.window, riskFree, periodsPerYear), (s) => number(s, 1));
+    const rolling = (r) => Study.rolling(r, chosen.window, riskFree, periodsPerYear);
+    common("rolling", rolling, (s) => number(s, 1));
   }
 
   // As in the paper's figures: decision-focused against two prediction-focused methods.
@@ -72,11 +75,15 @@
     }));
     let most = 0;
     for (const panel of panels)
-      for (const { values } of panel.columns) for (const r of values) if (Math.abs(r) > most) most = Math.abs(r);
+      for (const { values } of panel.columns)
+        for (const r of values) most = Math.max(most, Math.abs(r));
     // All of them first: how wide one is depends on the others.
     for (const panel of panels) {
-      panel.div = make("div", { class: "chart", role: "img", "aria-label": `Return of every test day, k = ${kText(panel)}` });
-      place.append(make("figure", { class: "chart-box card" }, make("figcaption", {}, `k = ${kText(panel)}`), panel.div));
+      const title = `k = ${kText(panel)}`;
+      panel.div = make("div", { class: "chart", role: "img" });
+      panel.div.setAttribute("aria-label", "Return of every test day, " + title);
+      const caption = make("figcaption", {}, title);
+      place.append(make("figure", { class: "chart-box card" }, caption, panel.div));
     }
     for (const panel of panels) {
       Lines.draw(panel.div, {
@@ -97,13 +104,14 @@
     });
     get("days-readout").replaceChildren(...legend);
     for (const chart of Lines.charts)
-      if (chart.family === "days") chart.readout = panels.length > 0 ? readoutOf(chart, legend) : null;
+      if (chart.family === "days") chart.readout = readoutOf(legend);
   }
 
   // The legend stands where the values are shown, until the pointer is over a panel.
-  function readoutOf(chart, legend) {
-    const line = get("days-readout");
-    return { replaceChildren: (...nodes) => line.replaceChildren(...(nodes.length > 1 ? nodes : legend)) };
+  function readoutOf(legend) {
+    const show = (...nodes) =>
+      get("days-readout").replaceChildren(...(nodes.length > 1 ? nodes : legend));
+    return { replaceChildren: show };
   }
 
   const option = (m) => [String(m), Study.methods[m].label];
@@ -113,12 +121,14 @@
   }
 
   function drawMonths() {
-    Pictures.heat(get("months"), Study.series(group(), Number(get("month-method").value), chosen.seed));
+    const method = Number(get("month-method").value);
+    Pictures.heat(get("months"), Study.series(group(), method, chosen.seed));
   }
 
   function fillHeldRuns() {
     const runs = Study.runsOf(group(), Number(get("held-method").value));
-    keepSelect(get("held-run"), runs.map((run, i) => [String(i), run.seed === null ? "the only one" : "seed " + run.seed]), "0");
+    const name = (run) => (run.seed === null ? "the only one" : "seed " + run.seed);
+    keepSelect(get("held-run"), runs.map((run, i) => [String(i), name(run)]), "0");
   }
 
   function drawHoldings() {
@@ -162,9 +172,11 @@
   }
 
   function fillRuns() {
-    const seeds = [...new Set(Study.runs.filter((run) => run.group === group() && run.seed !== null).map((run) => run.seed))];
-    const all = Study.everyRun ? "mean of the seeds" : "mean of the seeds (runs are too many for one page)";
-    fillSelect(get("run"), [["", all], ...(Study.everyRun ? seeds.map((seed) => [seed, "seed " + seed]) : [])], chosen.seed ?? "");
+    const runs = Study.runs.filter((run) => run.group === group() && run.seed !== null);
+    const seeds = [...new Set(runs.map((run) => run.seed))];
+    const all = "mean of the seeds" + (Study.everyRun ? "" : " (too many runs for one page)");
+    const options = [["", all], ...seeds.map((seed) => [seed, "seed " + seed])];
+    fillSelect(get("run"), options, chosen.seed ?? "");
     chosen.seed = get("run").value || null;
   }
 
@@ -186,7 +198,8 @@
     const days = Math.max(...Study.markets.map((found) => found.dates.length));
     const sizes = [21, 63, 126, 252].filter((size) => size === 21 || size <= days / 2);
     chosen.window = sizes.filter((size) => size <= 126).at(-1);
-    fillSelect(get("window"), sizes.map((size) => [String(size), String(size)]), String(chosen.window));
+    const options = sizes.map((size) => [String(size), String(size)]);
+    fillSelect(get("window"), options, String(chosen.window));
   }
 
   function listen() {
@@ -250,8 +263,10 @@
   }
   document.documentElement.classList.add("scripted");
   const withRuns = Study.markets.map((_, m) => m).filter((m) => groupsOf(m).length > 0);
-  chosen.market = withRuns.find((m) => groupsOf(m).some(({ g }) => Study.runs.some((run) => run.group === g))) ?? 0;
-  fillSelect(get("market"), withRuns.map((m) => [String(m), Study.markets[m].name]), String(chosen.market));
+  const hasRun = ({ g }) => Study.runs.some((run) => run.group === g);
+  chosen.market = withRuns.find((m) => groupsOf(m).some(hasRun)) ?? 0;
+  const markets = withRuns.map((m) => [String(m), Study.markets[m].name]);
+  fillSelect(get("market"), markets, String(chosen.market));
   chosen.methods = new Set(startingMethods());
   fillK();
   fillRuns();

@@ -1,7 +1,7 @@
 // The strip plot of seeds and the heat map of months, in SVG and HTML: their colours follow the
 // style sheet by themselves.
 const Pictures = (() => {
-  const { make, number, percent } = Page;
+  const { make, number } = Page;
 
   // Round numbers that cover [low, high] in about `count` steps.
   function ticks(low, high, count) {
@@ -9,7 +9,9 @@ const Pictures = (() => {
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
     const out = [];
-    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) out.push(i * step);
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) {
+      out.push(i * step);
+    }
     return { values: out, digits: Math.max(0, -Math.floor(Math.log10(step))) };
   }
 
@@ -23,10 +25,11 @@ const Pictures = (() => {
       }))
       .filter((row) => row.values.length > 0);
     const all = rows.flatMap((row) => row.values);
-    if (all.length === 0) return place.append(make("p", { class: "note" }, "No run has a Sharpe ratio."));
+    if (all.length === 0)
+      return place.append(make("p", { class: "note" }, "No run has a Sharpe ratio."));
 
     const width = Math.max(place.clientWidth || 0, 240);
-    const left = Math.min(150, width * 0.36);
+    const left = Math.min(165, width * 0.36);
     const height = 30;
     const pad = (Math.max(...all) - Math.min(...all)) * 0.06 || 0.5;
     const low = Math.min(...all, 0) - pad;
@@ -37,14 +40,17 @@ const Pictures = (() => {
     svg.setAttribute("aria-label", "Annualised Sharpe ratio of every run, by method");
     const marks = ticks(low, high, Math.max(2, Math.floor((width - left) / 90)));
     for (const value of marks.values) {
-      svg.append(make("line", { class: Math.abs(value) < 1e-12 ? "zero" : "axis", x1: x(value), x2: x(value), y1: 0, y2: bottom }));
-      svg.append(make("text", { x: x(value), y: bottom + 17, "text-anchor": "middle" }, number(value, marks.digits)));
+      const line = make("line", { x1: x(value), x2: x(value), y1: 0, y2: bottom });
+      line.setAttribute("class", Math.abs(value) < 1e-12 ? "zero" : "axis");
+      const text = make("text", { x: x(value), y: bottom + 17 }, number(value, marks.digits));
+      text.setAttribute("text-anchor", "middle");
+      svg.append(line, text);
     }
     rows.forEach(({ method, values }, i) => {
       const y = i * height + height / 2 + 4;
       const name = make("text", { x: 0, y: y + 4 });
       const label = Study.methods[method].label;
-      const room = Math.floor(left / 7);
+      const room = Math.floor(left / 6.8);
       name.textContent = label.length > room ? label.slice(0, room - 1) + "…" : label;
       svg.append(name);
       const mean = values.reduce((a, b) => a + b, 0) / values.length;
@@ -59,7 +65,7 @@ const Pictures = (() => {
     place.append(svg);
   }
 
-  const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+  const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
   // Years down, months across; a last column for the year.
   function heat(place, found) {
@@ -76,8 +82,9 @@ const Pictures = (() => {
       entry.month.set(month, (entry.month.get(month) ?? 1) * Math.max(0, 1 + r));
       entry.total *= Math.max(0, 1 + r);
     });
-    const values = [...years.values()].flatMap((entry) => [...entry.month.values()].map((w) => Math.abs(w - 1)));
-    const most = Math.max(...values, 1e-9);
+    let most = 1e-9;
+    for (const entry of years.values())
+      for (const growth of entry.month.values()) most = Math.max(most, Math.abs(growth - 1));
     const cell = (growth, plain) => {
       if (growth === undefined) return make("td");
       const td = make("td", { class: growth >= 1 ? "up" : "down" }, number(100 * (growth - 1), 1));
@@ -85,12 +92,19 @@ const Pictures = (() => {
       td.style.setProperty("--depth", depth.toFixed(0) + "%");
       return td;
     };
-    const head = make("tr", {}, make("th", { scope: "col" }, "%"), ...months.map((m) => make("th", { scope: "col" }, m)), make("th", { scope: "col" }, "year"));
+    const names = ["%", ...months, "year"];
+    const head = make("tr", {}, ...names.map((name) => make("th", { scope: "col" }, name)));
     const body = [...years].map(([year, entry]) =>
-      make("tr", {}, make("th", { scope: "row" }, String(year)), ...months.map((_, m) => cell(entry.month.get(m))), cell(entry.total, true)),
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, String(year)),
+        ...months.map((_, m) => cell(entry.month.get(m))),
+        cell(entry.total, true),
+      ),
     );
     place.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...body)));
   }
 
-  return { strip, heat, percent };
+  return { strip, heat };
 })();
