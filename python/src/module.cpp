@@ -31,6 +31,8 @@ void add_exceptions(nb::module_& module) {
 
 NB_MODULE(_core, module) {
   module.doc() = "Sharpen's C++ library; import sharpen instead.";
+  // A tensor that is alive when Python ends keeps its pass: that is no leak worth a message.
+  nanobind::set_leak_warnings(false);
   sharpen::python::add_exceptions(module);
   module.attr("version") = SHARPEN_VERSION;
   sharpen::python::add_settings(module);
