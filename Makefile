@@ -10,8 +10,11 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-demo: build ## build, then solve a built-in example and print the portfolio
-	@build/release/bin/sharpen solve --demo
+demo: build ## build, run a small study on a simulated market, and write its report
+	@rm -rf build/demo
+	@build/release/bin/sharpen study --preset demo --out build/demo
+	@build/release/bin/sharpen report build/demo --table sharpe
+	@build/release/bin/sharpen report build/demo --format html --out build/demo/report.html
 
 build: ## build the program: build/release/bin/sharpen
 	@tools/setup

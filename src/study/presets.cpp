@@ -72,7 +72,7 @@ std::vector<MethodGrid> alpha_methods(const std::vector<std::string>& alphas) {
 MarketGrid demo_market() {
   MarketGrid market;
   market.name = "simulated";
-  market.simulation = {.assets = 20, .days = 1250, .seed = 1, .predictability = 0.3};
+  market.simulation = {.assets = 20, .days = 2000, .seed = 1, .predictability = 0.3};
   return market;
 }
 
