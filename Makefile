@@ -48,9 +48,13 @@ evidence: ## train on simulated markets what docs/learning.md shows (an hour; it
 	@tools/build release learning_evidence
 	@build/release/bench/learning_evidence build/evidence.tsv
 
-docs: ## build the references of the interfaces: build/docs/cpp/index.html
-	@tools/setup docs
+docs: ## build the references of the interfaces: build/docs/cpp and build/docs/python
+	@tools/setup build python docs
 	@tools/docs
+	@tools/python-environment
+	@rm -rf build/docs/python
+	@python/reference build/docs/python
+	@echo "Python: build/docs/python/index.html"
 
 fuzz: ## fuzz the readers for five minutes each (FUZZ_SECONDS=n for n seconds)
 	@tools/setup build fuzz

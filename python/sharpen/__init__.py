@@ -58,7 +58,8 @@ def __getattr__(name: str) -> _Any:
     if name in _OF_THE_ESTIMATOR:
         from . import _estimator
 
-        return getattr(_estimator, name)
+        found = globals()[name] = getattr(_estimator, name)
+        return found
     raise AttributeError(f"module 'sharpen' has no attribute {name!r}")
 
 
