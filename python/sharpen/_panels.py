@@ -67,13 +67,13 @@ def source(
 
 
 def row_labels(table: _data.Table) -> List[str]:
-    """Labels that increase as text: rows without dates are numbered with leading zeros."""
+    """Labels that increase as text, in this panel and in one with more rows: rows without dates
+    are numbered with leading zeros."""
     if table.dated:
         return table.labels
     if table.labels and not table.labels[0].startswith("row "):
         return table.labels  # several rows a day
-    width = len(str(len(table.labels)))
-    return [f"row {i + 1:0{width}d}" for i in range(len(table.labels))]
+    return [f"row {i:07d}" for i in range(len(table.labels))]
 
 
 def _dates(labels: List[str]) -> Any:

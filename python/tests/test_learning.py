@@ -1,8 +1,13 @@
 """sharpen.train and predict: models that the program shares."""
 
 import json
+import os
 import pickle
+import signal
 import subprocess
+import sys
+import textwrap
+import time
 
 import numpy as np
 import pandas as pd
@@ -145,9 +150,37 @@ def test_backtest_takes_a_model(market, model, tmp_path):
 def test_arrays_without_dates_are_fine(market):
     cells = market.to_numpy()
     with pytest.warns(sharpen.SharpenWarning):
-        model = sharpen.train(cells, **SMALL, progress=False)
+        model = sharpen.train(cells[:120], **SMALL, progress=False)
     assert model.assets[0] == "asset1"
     assert len(model.predict(cells).weights) == 8
+    found = sharpen.backtest(cells, model=model, progress=False)
+    assert list(found.returns.index) == list(range(120, 300))  # rows that it has not seen
+
+
+def test_ctrl_c_keeps_the_epochs_and_resume_goes_on(tmp_path):
+    file = tmp_path / "model.sharpen"
+    script = textwrap.dedent(
+        f"""
+        import warnings
+        warnings.simplefilter("ignore")
+        import sharpen
+        prices = sharpen.simulate(assets=20, days=500, seed=1)
+        settings = dict(k=3, lookback=20, ensemble=1, epochs=40, patience=40, progress=False)
+        try:
+            sharpen.train(prices, **settings, out={str(file)!r})
+            print("too late")
+        except KeyboardInterrupt:
+            model = sharpen.train(prices, **settings, out={str(file)!r}, resume=True)
+            print("same" if model == sharpen.train(prices, **settings) else "other")
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    partial = tmp_path / "model.sharpen.partial"
+    while child.poll() is None and not (partial.is_dir() and any(partial.iterdir())):
+        time.sleep(0.01)
+    os.kill(child.pid, signal.SIGINT)
+    out, _ = child.communicate(timeout=300)
+    assert out == "same\n" and not partial.exists()
 
 
 @pytest.mark.parametrize(
