@@ -7,7 +7,7 @@ from typing import Any, List, Optional, Union
 
 import numpy as np
 
-from . import _commands, _core, _settings, _threads
+from . import _commands, _core, _data, _settings, _threads
 from ._core import InputError
 
 try:
@@ -203,7 +203,7 @@ class SparseTangentPortfolio(BaseEstimator):
         assets = [str(asset) for asset in self.feature_names_in_]
         for asset in value:
             if asset not in assets:
-                hint = _core.did_you_mean(asset, assets)
+                hint = _core.did_you_mean(asset.encode(errors="replace").decode(), assets)
                 raise InputError(f"{name}: X has no asset {asset!r}{hint}")
         return np.array([_number(value.get(asset, 0.0), name) for asset in assets])
 
@@ -224,10 +224,7 @@ def _validated(estimator: Any, X: Any, reset: bool) -> Any:
         options["ensure_min_samples"] = 2
     columns = getattr(X, "columns", None)
     if columns is not None:
-        names = [str(column) for column in columns]
-        for i, name in enumerate(names):
-            if name in names[:i]:
-                raise InputError(f"X: column {name!r} appears more than once; rename or drop it")
+        _data.check_names(columns, "X")
     try:
         from sklearn.utils.validation import validate_data
     except ImportError:

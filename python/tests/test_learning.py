@@ -147,10 +147,10 @@ def test_backtest_takes_a_model(market, model, tmp_path):
         sharpen.backtest(longer, model=model, epochs=3, progress=False)
 
 
+@pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
 def test_arrays_without_dates_are_fine(market):
     cells = market.to_numpy()
-    with pytest.warns(sharpen.SharpenWarning):
-        model = sharpen.train(cells[:120], **SMALL, progress=False)
+    model = sharpen.train(cells[:120], **SMALL, progress=False)
     assert model.assets[0] == "asset1"
     assert len(model.predict(cells).weights) == 8
     found = sharpen.backtest(cells, model=model, progress=False)
