@@ -112,3 +112,4 @@ def main(name: str, bound: float, seed: int) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], float(sys.argv[2]), int(sys.argv[3]))
+    os._exit(0)  # the answer is out

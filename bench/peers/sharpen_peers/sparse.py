@@ -188,3 +188,4 @@ def main(name: str, path: str, limit: float, threads: int) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]))
+    os._exit(0)  # the answer is out; a package that is slow to go must not run into the limit

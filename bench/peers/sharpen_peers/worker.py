@@ -9,6 +9,7 @@ what it has seen. Times are wall clock, in seconds; warm ones are medians.
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import statistics
 import sys
@@ -76,3 +77,4 @@ def main(name: str, path: str, threads: int, budget: float) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    os._exit(0)  # the answer is out
