@@ -33,6 +33,7 @@ GROUPS = {  # whose fastest member a ratio is held against, and the bound
 }
 NOTES = """\
 ¹ The second solve alone, w from p ⊙ μ with the mask given, as a QP: less work than the layer.
+
 ² The most memory held, less what was held once packages and problem were loaded.
 """
 
@@ -70,6 +71,11 @@ def introduction(results: dict) -> str:
     )
     if results["quick"]:
         text += "\nA quick run: small sizes and short limits.\n"
+    if machine["load_before"] > 0.3 * machine["cores"]:
+        text += (
+            "\nThe machine was busy with other work: layers that run several threads under PyTorch "
+            "suffer most from that, and the ratios flatter us.\n"
+        )
     if results["not_installed"]:
         text += "\nNot installed: " + "; ".join(results["not_installed"]) + ".\n"
     return text
@@ -92,7 +98,7 @@ def body(results: dict, level: str, whole: bool) -> str:
     parts = [introduction(results), "```text", *bench_lines(results), "```", ""]
     parts += [
         f"The ratios are of forward + backward, warm, at n = {head['n']}, B = {head['B']}, all "
-        "layers taking turns in one process; of two ways to write a peer the faster counts. The "
+        "layers taking turns in one process; of several ways to write a peer the fastest counts. The "
         "overhead is the median call at n = 20, B = 1, less the same call from C++.",
         "",
         f"{level} Forward and backward of the layer",
