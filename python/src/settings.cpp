@@ -57,8 +57,10 @@ std::string in_python_words(std::string message) {
            (std::isalnum(static_cast<unsigned char>(message[i])) != 0 || message[i] == '-');
   };
   for (const settings::Setting& setting : settings::table()) {
-    // "--max-gap", then "max-gap"; a name without hyphens is the same word in both.
-    for (const std::string& name : {"--" + std::string(setting.name), std::string(setting.name)}) {
+    // "--max-gap", then "max-gap" (and "-k"); a name without hyphens is the same word in both.
+    for (const std::string& name : {"--" + std::string(setting.name), std::string(setting.name),
+                                    "-" + std::string(1, setting.short_flag)}) {
+      if (name == std::string("-\0", 2)) continue;
       if (name.find('-') == std::string::npos) continue;
       const std::string ours = with_underscores(setting.name);
       for (auto at = message.find(name); at != std::string::npos; at = message.find(name, at + 1))
