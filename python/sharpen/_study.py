@@ -87,6 +87,7 @@ def study(
     prices: Any = None,
     *,
     returns: Any = None,
+    gross: bool = False,
     preset: Optional[str] = None,
     config: Optional[PathLike] = None,
     out: Optional[PathLike] = None,
@@ -97,12 +98,12 @@ def study(
 ) -> Any:
     """A grid of backtests into one file, ``out/study.db``, that can be stopped and gone on with.
 
-    ``prices`` (or ``returns``) is one market or several: a path, a DataFrame with dates, a list of
-    paths, or a dict of names and either. DataFrames are written beside the study, so that it can be
-    repeated. ``preset``: ``"demo"``, ``"paper"``, ``"alpha"``. Other keyword arguments are the
-    settings of ``sharpen study`` with underscores: ``k``, ``frameworks``, ``optimizers``,
-    ``trainings``, ``alphas``, ``costs``, ``seeds``, ``threads`` and so on, lists where it takes
-    lists; ``config`` is a file as the program reads it.
+    ``prices`` (or ``returns``, with ``gross=True`` of 1 + r) is one market or several: a path, a
+    DataFrame with dates, a list of paths, or a dict of names and either. DataFrames are written
+    beside the study, so that it can be repeated. ``preset``: ``"demo"``, ``"paper"``, ``"alpha"``.
+    Other keyword arguments are the settings of ``sharpen study`` with underscores: ``k``,
+    ``frameworks``, ``optimizers``, ``trainings``, ``alphas``, ``costs``, ``seeds``, ``threads`` and
+    so on, lists where it takes lists; ``config`` is a file as the program reads it.
 
     Cells that are done already are not computed again. A cell that fails does not stop the others:
     it is in ``cells`` with its reason, and ``retry=True`` tries it again. With ``dry_run`` a dict:
@@ -125,6 +126,8 @@ def study(
         given["force"] = "true"
     if prices is not None and returns is not None:
         raise TypeError("study() takes either prices or returns=, not both")
+    if gross:
+        given["gross"] = "true"
     for name, value in (("prices", prices), ("returns", returns)):
         if value is not None:
             given[name] = ",".join(_market_files(value, name, out))

@@ -84,6 +84,17 @@ def test_a_dry_run_only_counts(market, tmp_path):
     assert found["cells"] == 8 and not (tmp_path / "s" / "study.db").exists()
 
 
+def test_returns_can_be_gross(market, tmp_path):
+    gross = market.pct_change().iloc[1:] + 1.0
+    found = sharpen.study(returns={"g": gross}, gross=True, k=2, frameworks="rolling", lookback=40,
+                          out=tmp_path / "s", progress=False)
+    assert list(found.cells["state"]) == ["done"]
+    expected = sharpen.backtest(market, k=2, lookback=40, split="80%", progress=False).returns
+    np.testing.assert_allclose(found.returns.iloc[:, 0], expected, atol=1e-9)
+    with pytest.raises(sharpen.InputError, match="gross"):
+        sharpen.study({"g": market}, gross=True, k=2, out=tmp_path / "t", progress=False)
+
+
 def test_config_files_are_read(tmp_path):
     config = tmp_path / "grid.toml"
     config.write_text(
