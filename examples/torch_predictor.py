@@ -5,9 +5,9 @@
 The market is simulated, so that there is something to learn and the answer is known. The model
 looks at the last 25 returns of every asset and shares its weights between assets; the layer turns
 what it expects into a portfolio of at most k names, and the gradient of the portfolio's return
-flows back through selection and optimisation. The exact portfolios of both ways of training are then
-held over days that neither has seen. One market and one seed prove nothing: sharpen.study is for
-that.
+flows back through selection and optimisation. The exact portfolios of both ways of training are
+then held over days that neither has seen. One market and one seed prove nothing: sharpen.study is
+for that.
 """
 
 import torch

@@ -4,8 +4,8 @@
     portfolio = sharpen.solve(prices, k=10)
     portfolio.weights
 
-``sharpen.torch`` holds the layer for PyTorch, ``sharpen.SparseTangentPortfolio`` is an estimator for
-scikit-learn: both are imported only when asked for. ``sharpen.data`` downloads prices.
+``sharpen.torch`` holds the layer for PyTorch, ``sharpen.SparseTangentPortfolio`` is an estimator
+for scikit-learn: both are imported only when asked for. ``sharpen.data`` downloads prices.
 """
 
 from typing import TYPE_CHECKING

@@ -47,7 +47,8 @@ class SparseTangentPortfolio(BaseEstimator):
         Per period. Subtracted from the returns that are fitted; cash earns it in ``predict``.
     previous_weights : float, dict or array
         Held before the fit; 0 by default. The problem has no turnover term, so they do not change
-        the weights: the trade from them to ``weights_`` is paid for in the first row of ``predict``.
+        the weights: the trade from them to ``weights_`` is paid for in the first row of
+        ``predict``.
     transaction_costs : float, dict or array
         Of trading one unit of weight (0.001 for 10 basis points), one for all or by asset.
     periods_per_year : float

@@ -140,7 +140,9 @@ def _yfinance() -> Any:
     try:
         import yfinance
     except ImportError:
-        raise ImportError("sharpen.data.yahoo needs yfinance: pip install 'sharpen[data]'") from None
+        raise ImportError(
+            "sharpen.data.yahoo needs yfinance: pip install 'sharpen[data]'"
+        ) from None
     return yfinance
 
 

@@ -86,7 +86,8 @@ def test_only_what_is_missing_is_asked_for_again(source):
 
 def test_offline_is_a_clear_error(source):
     source(*[OSError("no route to host")] * 3)
-    with pytest.raises(DownloadError, match="after 3 attempts .*no route to host.*network") as error:
+    wanted = "after 3 attempts .*no route to host.*network"
+    with pytest.raises(DownloadError, match=wanted) as error:
         yahoo(["AAA"], "2024-01-01", "2024-01-10", retries=2)
     assert isinstance(error.value, ConnectionError)
 

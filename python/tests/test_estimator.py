@@ -146,7 +146,8 @@ def test_a_split_by_time_can_be_predicted(X):
     array = sharpen.cross_val_predict(SparseTangentPortfolio(3), X.to_numpy())
     assert array.shape == (5 * (260 // 6),)
     with pytest.raises(sharpen.InputError, match="cv: a row is tested more than once"):
-        sharpen.cross_val_predict(SparseTangentPortfolio(3), X, cv=[([0, 1, 2], [3]), ([0, 1], [3])])
+        twice = [([0, 1, 2], [3]), ([0, 1], [3])]
+        sharpen.cross_val_predict(SparseTangentPortfolio(3), X, cv=twice)
 
 
 def test_single_precision_stays(X):

@@ -41,7 +41,8 @@ def run(program, *arguments):
 
 @pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
 def test_models_are_shared_with_the_program(market, model, program, tmp_path):
-    prices, theirs, ours = tmp_path / "p.csv", tmp_path / "theirs.sharpen", tmp_path / "ours.sharpen"
+    prices = tmp_path / "p.csv"
+    theirs, ours = tmp_path / "theirs.sharpen", tmp_path / "ours.sharpen"
     market.to_csv(prices)
     run(program, "train", "--prices", str(prices), *FLAGS, "--out", str(theirs))
     model.save(ours)
