@@ -39,6 +39,9 @@ def ready(name: str, problem: Problem, threads: int) -> TorchPeer | None:
 
 
 def turn(peer: TorchPeer, calls: int) -> list[float]:
+    import torch
+
+    torch.set_num_threads(peer.threads)
     times = []
     for _ in range(calls):
         start = time.perf_counter()

@@ -79,10 +79,10 @@ def panel(rows: list[dict], B: int, left: float, width: float, low: int, high: i
         parts.append(
             f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2.2"/>'
         )
-        parts += [f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{color}"/>' for px, py in points]
-        parts.append(
-            f'<text x="{left + width + 8:.1f}" y="{end + 4:.1f}" fill="{color}">{escape(peer)}</text>'
-        )
+        for px, py in points:
+            parts.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{color}"/>')
+        at = f'x="{left + width + 8:.1f}" y="{end + 4:.1f}"'
+        parts.append(f'<text {at} fill="{color}">{escape(peer)}</text>')
     return parts
 
 

@@ -4,8 +4,9 @@
     forward()                     w (B, n) from the signal
     backward()                    dL/dmu (B, n), or dL/dm of the second solve alone
 
-`tolerance` is how far weights and gradients may lie from the reference and its differences, relative
-and in the worst instance: what the peer's solver is good for. A row that misses it is not timed.
+`tolerance` is how far weights and gradients may lie from the reference and its differences,
+relative and in the worst instance: what the peer's solver is good for. The times of a row that
+misses it do not count.
 `scope` is "layer" (score, mask and both solves) or "second solve" (w from m = p * mu, with the
 mask given): what a QP layer can express. A second solve alone is less work than the layer.
 Packages are imported by `load`, so that one that is missing costs only its own row.
@@ -26,6 +27,7 @@ class TorchPeer:
     scope = "layer"
     tolerance = (1e-8, 1e-6)
     packages: tuple[str, ...] = ("torch",)
+    note = ""  # what a reader of the row must know
 
     def load(self) -> None:
         for name in self.packages:
@@ -34,6 +36,7 @@ class TorchPeer:
     def construct(self, problem: Problem, threads: int) -> None:
         import torch
 
+        self.threads = threads
         torch.set_num_threads(threads)
         signal = problem.mu if self.scope == "layer" else problem.p * problem.mu
         self.signal = torch.tensor(signal, requires_grad=True)
@@ -224,7 +227,6 @@ class QpPeer(TorchPeer):
         self.ones = torch.ones(1, problem.n, dtype=self.Sigma.dtype)
         self.zero = torch.zeros(1, dtype=self.Sigma.dtype)
         self.empty = torch.empty(0, dtype=self.Sigma.dtype)
-        self.threads = threads
 
     def solve(self, m):
         a = self.quadratic_program(m)
@@ -234,6 +236,16 @@ class QpPeer(TorchPeer):
 
 class Qpth(QpPeer):
     packages = ("torch", "qpth.qp")
+
+    def prepare(self, problem: Problem, threads: int) -> None:
+        import torch
+
+        super().prepare(problem, threads)
+        # Seen with PyTorch 2.15 and its MKL: pivots of 0, with several threads, for n = 200.
+        if int(torch.linalg.lu_factor(self.Sigma).pivots.min()) < 1:
+            self.threads = 1
+            torch.set_num_threads(1)
+            self.note = "one thread: with more, PyTorch's batched LU factorisation fails here"
 
     def quadratic_program(self, m):
         from qpth.qp import QPFunction

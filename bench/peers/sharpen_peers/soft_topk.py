@@ -1,9 +1,9 @@
 """The mask in PyTorch, batched: p = sigmoid(beta (x + tau)) with sum p = k in every row.
 
 tau by Newton's method on log S_out - log S_in = 0, where S_out sums p over all but the k largest
-scores and S_in sums 1 - p over those: nearly straight in tau, so that four or five steps from midway
-between the k-th and the next score are enough (plain Newton on sum p = k, or bisection, takes dozens
-of passes). Backward by the implicit function theorem, v = beta p (1 - p):
+scores and S_in sums 1 - p over those: nearly straight in tau, so that four or five steps from
+midway between the k-th and the next score are enough (plain Newton on sum p = k, or bisection,
+takes dozens of passes). Backward by the implicit function theorem, v = beta p (1 - p):
 
     dL/dx = g v - (<g, v> / sum v) v
 """

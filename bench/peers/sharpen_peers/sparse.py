@@ -4,7 +4,8 @@
 
 is what the packages solve, as a mixed-integer cone program. Ours has no bound on a weight; its
 answer counts as comparable if it respects the bound, too. Sharpe ratios are computed here, from the
-weights; a name counts as held from a millionth of the largest weight on. Every solve runs in a process of its own:
+weights; a name counts as held from a millionth of the largest weight on. Every solve runs in a
+process of its own:
 
     python -m sharpen_peers.sparse SOLVER PROBLEM.npz SECONDS THREADS
 """

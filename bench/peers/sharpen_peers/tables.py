@@ -34,7 +34,7 @@ def escaped(text: str) -> str:
 
 def remark(row: dict) -> str:
     if row.get("status") == "ok":
-        return ""
+        return escaped(row.get("note", ""))
     return escaped(f"{row.get('status')}: {row.get('reason', '')}")
 
 

@@ -46,6 +46,7 @@ def main(name: str, path: str, threads: int, budget: float) -> None:
     start = clock()
     peer.construct(problem, threads)
     result["construction"] = clock() - start
+    result["note"] = peer.note
     say(result)
     start = clock()
     peer.forward()
