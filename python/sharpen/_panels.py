@@ -61,8 +61,8 @@ def source(
     kind = "gross" if gross else name
     panel = _core.Panel(table.values, table.names, labels, table.dated, kind, name)
     index = range(len(labels)) if table.index is None else table.index
-    if table.index is None and table.dated:
-        index = _dates(labels)
+    if table.dated and type(index).__name__ not in ("DatetimeIndex", "PeriodIndex"):
+        index = _dates(labels)  # dates as text, or in a column of their own
     return Source(panel, {}, table.dtype, dict(zip(labels, index)))
 
 

@@ -86,6 +86,29 @@ def test_returns_are_what_quantstats_takes(market):
     assert returns.dtype == np.float64 and returns.notna().all() and returns.name
 
 
+def test_dates_as_text_become_dates(market):
+    as_text = market.set_axis(market.index.strftime("%Y-%m-%d"))
+    found = sharpen.backtest(as_text, k=3, lookback=60, progress=False).returns
+    pd.testing.assert_series_equal(
+        found, sharpen.backtest(market, k=3, lookback=60, progress=False).returns, check_freq=False
+    )
+
+
+def test_published_figures(data_folder):
+    """mSSRM-PGA on 25 portfolios, window 60, and equal weights (docs/baselines.md)."""
+    table = pd.read_csv(data_folder / "ff25_monthly_gross.csv", index_col=0)
+    settings = dict(
+        returns=table, gross=True, stats_from=2, periods_per_year=12, replications=100,
+        progress=False,
+    )
+    found = sharpen.backtest(
+        **settings, optimizer="mssrm-long", k=10, lookback=60, min_history=5
+    ).metrics
+    assert round(found["sharpe"], 4) == 0.2481 and round(found["final_wealth"], 2) == 615.34
+    found = sharpen.backtest(**settings, optimizer="equal", min_history=0).metrics
+    assert round(found["sharpe"], 4) == 0.2276 and round(found["final_wealth"], 2) == 355.98
+
+
 def test_quantstats_agrees(market):
     quantstats = pytest.importorskip("quantstats", reason="quantstats is not installed")
     returns = sharpen.backtest(market, k=3, lookback=60, progress=False).returns
