@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <optional>
 #include <system_error>
-#include <tuple>
 
 #include "interrupt.hpp"
 #include "output.hpp"
@@ -57,25 +55,6 @@ study::RunSettings run_settings(const Values& values) {
           .retry = values.flag("retry")};
 }
 
-// States of the plan's cells in a file that may not be there, for --dry-run.
-std::vector<study::CellState> states_in(const fs::path& file, const study::Results& plan) {
-  std::vector<study::CellState> states(plan.cells.size(), study::CellState::missing);
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) return states;
-  const study::Results stored = study::read_store(file, study::Detail::states);
-  const auto key = [](const study::Results& of, const study::Cell& cell) {
-    return std::tuple(of.markets[static_cast<std::size_t>(cell.market)].name,
-                      of.methods[static_cast<std::size_t>(cell.method)].name, cell.k_given,
-                      cell.seed);
-  };
-  std::map<decltype(key(plan, plan.cells.front())), study::CellState> known;
-  for (const study::Cell& cell : stored.cells) known[key(stored, cell)] = cell.state;
-  for (std::size_t i = 0; i < states.size(); ++i)
-    if (const auto found = known.find(key(plan, plan.cells[i])); found != known.end())
-      states[i] = found->second;
-  return states;
-}
-
 void list(const Values& values, const fs::path& file) {
   std::error_code ignored;
   if (!fs::exists(file, ignored))
@@ -88,8 +67,12 @@ void list(const Values& values, const fs::path& file) {
 void estimate(const Values& values, const study::Plan& plan, const fs::path& file) {
   const study::RunSettings settings = run_settings(values);
   const int threads = Threads(settings.threads).count();
-  const study::Estimate found =
-      study::estimate_study(plan, states_in(file, plan.results), settings);
+  // --force begins anew.
+  const std::vector<study::CellState> states =
+      values.flag("force")
+          ? std::vector<study::CellState>(plan.results.cells.size(), study::CellState::missing)
+          : study::states_in(file, plan.results);
+  const study::Estimate found = study::estimate_study(plan, states, settings);
   print(values.flag("json") ? estimate_json(found, threads, file) : estimate_text(found, threads));
 }
 

@@ -217,7 +217,8 @@ class Lists {
           extend(trainings_.size() > 1, training, training);
           extend(alphas.size() > 1, "a" + alpha, "α = " + alpha);
           extend(ensembles_.size() > 1, "e" + ensemble, "of " + ensemble);
-          if (alphas.size() > 1) method.role = Role::sweep;
+          // Beside other frameworks they compete; alone they are a sweep.
+          if (alphas.size() > 1 && frameworks_.size() == 1) method.role = Role::sweep;
           if (!alpha.empty()) method.settings.push_back({"alpha", alpha});
           if (!ensemble.empty()) method.settings.push_back({"ensemble", ensemble});
           out.push_back(std::move(method));

@@ -22,11 +22,12 @@ constexpr std::array<std::string_view, 13> kOfMarket = {
     "prices",  "returns",    "gross", "from",       "to",        "tickers",         "universe",
     "max-gap", "on-suspect", "split", "stats-from", "risk-free", "periods-per-year"};
 // Settings of a backtest that the study says for all its cells, or that have no meaning in one.
-constexpr std::array<std::string_view, 25> kNotOfMethod = {
-    "prices",       "returns",    "gross",  "from",        "to",    "tickers", "universe",
-    "max-gap",      "on-suspect", "k",      "seed",        "model", "signal",  "benchmark",
-    "trials",       "label",      "out",    "force",       "json",  "threads", "log-level",
-    "replications", "block",      "config", "print-config"};
+constexpr std::array<std::string_view, 29> kNotOfMethod = {
+    "prices",          "returns",    "gross",  "from",         "to",    "tickers",    "universe",
+    "max-gap",         "on-suspect", "k",      "seed",         "model", "signal",     "benchmark",
+    "trials",          "label",      "out",    "force",        "json",  "threads",    "log-level",
+    "replications",    "block",      "config", "print-config", "split", "stats-from", "risk-free",
+    "periods-per-year"};
 constexpr std::array<std::string_view, 6> kOfSimulation = {
     "assets", "days", "seed", "factors", "start-date", "predictability"};
 
@@ -56,6 +57,8 @@ std::string unknown_key(std::string_view key, std::string_view table,
     instead = "; the study has it for all its methods, above the tables";
   else if (table == "method" && key == "preset")
     instead = "; the preset of a training is called training";
+  else if (table == "method" && taken_by_market(key))
+    instead = "; it belongs to a market, whose methods share it, or above the tables to all";
   else if (table == "market" && taken_by_method(key))
     instead = "; it belongs to a method, or above the tables to all of them";
   const std::string guess = did_you_mean(key, known);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 namespace sharpen::study {
@@ -69,7 +70,13 @@ void Schedule::worker(const Work& work, const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (stopped_ || left_ == 0) return;
-    if (stop && stop()) {
+    bool ends = true;
+    try {
+      ends = stop && stop();
+    } catch (...) {
+      if (!failure_) failure_ = std::current_exception();
+    }
+    if (ends) {
       stopped_ = true;
       changed_.notify_all();
       return;
@@ -101,7 +108,12 @@ void Schedule::worker(const Work& work, const std::function<bool()>& stop) {
 void Schedule::run(const Work& work, const std::function<bool()>& stop) {
   std::vector<std::thread> others;
   const auto workers = std::min<Index>(limits_.workers, left_);
-  for (Index i = 1; i < workers; ++i) others.emplace_back([&] { worker(work, stop); });
+  try {
+    for (Index i = 1; i < workers; ++i) others.emplace_back([&] { worker(work, stop); });
+  } catch (const std::system_error& error) {
+    log_.warning(fmt::format("only {} of {} threads could be started: {}", others.size() + 1,
+                             workers, error.what()));
+  }
   worker(work, stop);
   for (std::thread& other : others) other.join();
   if (failure_) std::rethrow_exception(failure_);

@@ -92,14 +92,24 @@ TEST(StudyCommand, KilledAnywhereItGoesOnToTheSameBits) {
   const Folder folder;
   const std::string config = folder.file("s.toml", kStudy);
   const std::string whole = folder.path("whole"), parts = folder.path("parts");
+  const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(run_program({"study", config, "--out", whole, "--threads", "1"}).exit_code, 0);
+  const auto taken = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - begin);
   Random random(7);
+  int partly = 0;
   for (int kill_at = 0; kill_at < 12; ++kill_at) {
-    const pid_t child = start_program({"study", config, "--out", parts, "--threads", "2"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(random.below(120)));
+    const pid_t child = start_program({"study", config, "--out", parts, "--threads", "1"});
+    const auto most = static_cast<std::uint64_t>(taken.count() / 2 + 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(random.below(most)));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
+    const Finished list = run_program({"study", "--list", "--json", "--out", parts});
+    if (list.exit_code != 0) continue;  // killed before there was a store
+    const int done = json::parse(list.out)["done"];
+    partly += done > 0 && done < kCells ? 1 : 0;
   }
+  EXPECT_GT(partly, 0) << "no kill met a study half done";
   const Finished last = run_program({"study", config, "--out", parts});
   ASSERT_EQ(last.exit_code, 0) << last.err;
   expect_same_results(whole + "/study.db", parts + "/study.db");

@@ -93,6 +93,7 @@ TEST(StudyGrid, ListsMakeEveryCombination) {
                           "historic-oscar-10bp", "pfl-oscar-default-10bp", "pfl-oscar-paper-10bp",
                           "dfl-oscar-default-a0.5-10bp", "dfl-oscar-default-a1-10bp",
                           "dfl-oscar-paper-a0.5-10bp", "dfl-oscar-paper-a1-10bp", "equal-10bp"));
+  for (const MethodGrid& method : lists.methods) EXPECT_EQ(method.role, Role::paper) << method.name;
   EXPECT_THAT(lists.ks, ElementsAre("3", "10%"));
   EXPECT_THAT(lists.seeds, ElementsAre(7, 3));
 }
@@ -135,6 +136,11 @@ TEST(StudyGrid, RefusesWithPlaceAndRemedy) {
   const std::string method = "[[method]]\n";
   EXPECT_THAT(error_of(""), HasSubstr("needs a market; give --prices FILE"));
   EXPECT_THAT(error_of("preset = \"paper\"\n"), HasSubstr("needs a market"));
+  for (const char* shared :
+       {"split = \"70%\"", "stats-from = \"9\"", "risk-free = 0.05", "periods-per-year = 52"})
+    EXPECT_THAT(error_of(kMarket + method + shared + "\n"),
+                HasSubstr("it belongs to a market, whose methods share it"))
+        << shared;
   EXPECT_THAT(error_of("presett = \"demo\"\n"), HasSubstr("s.toml:1: presett is not a setting"));
   EXPECT_THAT(error_of("[market]\nname = \"x\"\n"),
               HasSubstr("s.toml:1: market is a list of tables; begin each with [[market]]"));

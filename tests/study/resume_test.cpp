@@ -204,8 +204,12 @@ TEST_F(Resume, ChangedSettingsAreNoticed) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, AllOf(HasSubstr("has other settings than when this study began"),
                                  HasSubstr("shrinkage")));
-  const Finished fewer = run_program(command("out", {"--to", "2010-06-30"}));
-  EXPECT_EQ(fewer.exit_code, 2) << fewer.err;
+  const Finished planned = run_program(command("out", {"--shrinkage", "0.25", "--dry-run"}));
+  EXPECT_EQ(planned.exit_code, 2) << planned.out;
+  EXPECT_THAT(planned.err, HasSubstr("has other settings than when this study began"));
+  const Finished anew =
+      run_program(command("out", {"--shrinkage", "0.25", "--dry-run", "--force"}));
+  EXPECT_EQ(answer(anew)["done"], 0);
 }
 
 TEST_F(Resume, ACellThatFailsDoesNotStopTheOthers) {

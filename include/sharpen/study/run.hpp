@@ -31,10 +31,9 @@ struct StudyProgress {
   std::string_view doing;  // the job that was started last
 };
 
-// Called by one thread at a time.
 struct StudyControl {
-  std::function<void(const StudyProgress&)> progress = {};
-  std::function<bool()> stop = {};  // true: give up; what is finished stays
+  std::function<void(const StudyProgress&)> progress = {};  // by one thread at a time
+  std::function<bool()> stop = {};  // by any; true: give up; what is finished stays
 };
 
 // What became of the study.

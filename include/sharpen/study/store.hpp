@@ -60,6 +60,10 @@ class Store {
 // there is no such file. InputError if another process is writing it, StoreFailure.
 std::filesystem::path set_aside(const std::filesystem::path& file);
 
+// States of the plan's cells in a file that may not be there yet (all missing). Reads only;
+// InputError where Store would refuse the plan.
+std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan);
+
 enum class Detail {
   states,   // cells without runs and metrics
   returns,  // runs with their daily columns, without weights
