@@ -13,6 +13,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "study/store_journal.hpp"
 #include "study/store_schema.hpp"
 
 namespace sharpen::study {
@@ -381,29 +382,18 @@ Results read_bytes(std::string_view bytes, Detail detail) {
 
 namespace {
 
-// A process that was killed in the middle of a write has left a journal beside the file. Whoever
-// opens it next puts the file back in order, which takes the right to write.
-void recover(const std::filesystem::path& file, const std::string& name) {
-  try {
-    Connection connection(file, Connection::Mode::write);
-    connection.distrust(0);
-    connection.number("SELECT count(*) FROM sqlite_schema");
-  } catch (const SqliteError& error) {
-    throw InputError(fmt::format(
-        "{}: was left in the middle of a write, and cannot be put in order here ({}); copy it and "
-        "{}-journal to a folder that can be written to, and read it there",
-        name, error.what(), name));
-  }
-}
+constexpr std::uintmax_t kAnySize = std::numeric_limits<std::uintmax_t>::max();
 
-Results read_file(const std::filesystem::path& file, Detail detail, const std::string& name) {
+// `most`: bytes that were really there; a journal can make a file of holes longer than that.
+Results read_file(const std::filesystem::path& file, Detail detail, const std::string& name,
+                  std::uintmax_t most) {
   std::error_code failed;
   const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
   if (!failed && bytes == 0)
     throw InputError(
         fmt::format("{}: is empty: its study has not begun; run `sharpen study` again", name));
   Connection connection(file, Connection::Mode::read);
-  connection.distrust(bytes);
+  connection.distrust(std::min(bytes, most));
   return read_contents(connection, detail);
 }
 
@@ -424,11 +414,13 @@ Results read_store(const std::filesystem::path& file, Detail detail) {
     throw InputError(fmt::format("{}: is not a file; name a study.db", name));
   try {
     try {
-      return read_file(file, detail, name);
+      check_beside(file);
+      return read_file(file, detail, name, kAnySize);
     } catch (const SqliteError& error) {
       if (error.code != SQLITE_READONLY_ROLLBACK) throw;
-      recover(file, name);
-      return read_file(file, detail, name);
+      // A process that was killed in the middle of a write has left a journal beside the file.
+      const OrderedCopy copy(file, name);
+      return read_file(copy.file(), detail, name, copy.bytes());
     }
   } catch (const Misfit& misfit) {
     throw InputError(fmt::format(

@@ -16,6 +16,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/study/store.hpp"
+#include "study/store_journal.hpp"
 #include "study/store_plan.hpp"
 #include "study/store_schema.hpp"
 
@@ -195,6 +196,7 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
       lock(file, checked_place(file, name)),
       connection([&] {
         try {
+          check_beside(file);
           return Connection(file, Connection::Mode::create);
         } catch (const SqliteError& error) {
           fail_to_write(name, error);
@@ -421,19 +423,22 @@ std::filesystem::path set_aside(const std::filesystem::path& file) {
   const std::string name = printable(file.string(), kLongestName);
   check_place(file, name);
   const WriterLock lock(file, name);
-  const fs::path journal = file.string() + "-journal";
   try {
+    check_beside(file);
     Connection connection(file, Connection::Mode::write);
     connection.number("SELECT count(*) FROM sqlite_schema");
   } catch (const std::runtime_error&) {
-    // No database, or one that cannot be put in order: its journal goes with it.
+    // No database, or one that cannot be put in order: what is beside it goes with it.
   }
   fs::path other;
   for (int number = 1; other.empty() || fs::exists(other, error); ++number)
     other = file.parent_path() /
             fmt::format("{}-{}{}", file.stem().string(), number, file.extension().string());
   fs::rename(file, other, error);
-  if (!error && fs::exists(journal)) fs::rename(journal, other.string() + "-journal", error);
+  for (const char* ending : {"-journal", "-wal", "-shm"})
+    if (std::error_code none;
+        !error && fs::exists(fs::symlink_status(file.string() + ending, none)))
+      fs::rename(file.string() + ending, other.string() + ending, error);
   if (error)
     throw StoreFailure(
         fmt::format("{}: cannot be renamed: {}; give another --out", name, error.message()));
