@@ -105,8 +105,11 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
     return out;
   }
   if (!summary.best.empty()) {
-    const auto clear = std::ranges::count_if(
-        summary.best, [](const Comparison& test) { return test.p_adjusted < 0.05; });
+    const auto clear =
+        std::ranges::count_if(summary.best, [](const Comparison& test) { return test.is_clear(); });
+    const auto against = std::ranges::count_if(summary.best, [](const Comparison& test) {
+      return test.contrary() && test.p_adjusted < 0.05;
+    });
     const std::size_t rows = summary.best.size();
     out.push_back(fmt::format("Best mean Sharpe ratio: {} of {}.", winners(results, summary),
                               counted(rows, "row")));
@@ -115,11 +118,18 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
           fmt::format("Of ours, shown apart, above that: {} of {}.", ours, counted(rows, "row")));
     out.push_back(
         clear == 0
-            ? std::string("In no row can the test days tell the best from the runner-up (p below "
-                          "0.05 after Holm’s correction).")
+            ? fmt::format("In no row {} the runner-up (p below 0.05 after Holm’s correction).",
+                          against == 0 ? "can the test days tell the best from"
+                                       : "do the test days find the best better than")
             : fmt::format("In {} of {} the test days tell the best from the runner-up (p below "
                           "0.05 after Holm’s correction).",
                           clear, counted(rows, "row")));
+    if (against > 0)
+      out.push_back(
+          fmt::format("In {} of {} they speak for the runner-up (marked §): its returns, averaged "
+                      "over the seeds, have the higher Sharpe ratio, though the mean of its seeds’ "
+                      "ratios is not the higher one.",
+                      against, counted(rows, "row")));
   }
   Index ruined_runs = 0;
   for (const Entry& entry : summary.entries) ruined_runs += entry.ruined;

@@ -169,7 +169,11 @@ Comparison compare(const Summary& summary, Index group, Index a, Index b,
                    const backtest::BootstrapSettings& settings, const Threads& threads) {
   constexpr std::size_t kFewest = 10;  // days below which nothing is tested
   const Entry &first = summary.entry(group, a), &second = summary.entry(group, b);
-  Comparison out{.group = group, .a = a, .b = b, .test = {}};
+  Comparison out{.group = group,
+                 .a = a,
+                 .b = b,
+                 .ranking = first[Figure::sharpe].mean - second[Figure::sharpe].mean,
+                 .test = {}};
   std::vector<double> x, y;
   std::size_t j = 0;
   for (std::size_t i = 0; i < first.dates.size(); ++i) {
@@ -222,6 +226,14 @@ void adjust(std::vector<Comparison>& family) {
 }
 
 }  // namespace
+
+bool Comparison::agrees() const {
+  return (ranking > 0.0 && test.difference > 0.0) || (ranking < 0.0 && test.difference < 0.0);
+}
+
+bool Comparison::contrary() const {
+  return (test.difference > 0.0 || test.difference < 0.0) && !agrees();
+}
 
 const FigureInfo& info(Figure figure) { return kInfos[static_cast<std::size_t>(figure)]; }
 

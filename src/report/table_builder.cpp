@@ -206,6 +206,11 @@ void add_mark_notes(Table& table) {
         "‡ at least one run lost all its wealth. It ends there, and averages over its days "
         "describe "
         "no strategy that anyone could have followed.");
+  if ((marks & contrary) != 0)
+    table.notes.emplace_back(
+        "§ the test finds better the one whose mean over the seeds is not the higher one: the "
+        "difference of the averaged returns’ Sharpe ratios has not the sign of the difference of "
+        "the means. Such a p does not speak for the ranking by means, so it has no stars.");
 }
 
 }  // namespace sharpen::report

@@ -18,6 +18,7 @@ std::string marks_text(unsigned marks) {
   if ((marks & one_star) != 0) out += "*";
   if ((marks & incomplete) != 0) out += "†";
   if ((marks & ruined) != 0) out += "‡";
+  if ((marks & contrary) != 0) out += "§";
   return out.empty() ? out : "<sup>" + out + "</sup>";
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // What LaTeX would act on, or set as something else. Brackets and stars are hidden in braces: after
 // the \\ of the row before, a bare one is an argument.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kSpelled = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 42> kSpelled = {{
     {"\\", "\\textbackslash{}"},
     {"{", "\\{"},
     {"}", "\\}"},
@@ -50,6 +50,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 38> kSpelled
     {"Σ", "$\\Sigma$"},
     {"†", "\\textdagger{}"},
     {"‡", "\\textdaggerdbl{}"},
+    {"§", "\\textsection{}"},
+    {"‘", "\\textquoteleft{}"},
+    {"“", "\\textquotedblleft{}"},
+    {"”", "\\textquotedblright{}"},
     {"…", "\\ldots{}"},
     {"’", "\\textquoteright{}"},
     {"√", "$\\surd$"},
@@ -69,6 +73,7 @@ std::string marks_text(unsigned marks) {
   if ((marks & one_star) != 0) out += "$^{*}$";
   if ((marks & incomplete) != 0) out += "\\textdagger{}";
   if ((marks & ruined) != 0) out += "\\textdaggerdbl{}";
+  if ((marks & contrary) != 0) out += "\\textsection{}";
   return out;
 }
 

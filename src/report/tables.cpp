@@ -44,8 +44,18 @@ Table matrix(const Builder& make, Figure figure, std::string_view table_name, st
   return out;
 }
 
-unsigned stars(double p) {
-  return p < 0.001 ? three_stars : p < 0.01 ? two_stars : p < 0.05 ? one_star : 0u;
+// Stars are for what the table says, so only for a test that says the same.
+unsigned test_marks(const Comparison& test) {
+  return test.contrary()        ? contrary
+         : test.is_clear(0.001) ? three_stars
+         : test.is_clear(0.01)  ? two_stars
+         : test.is_clear()      ? one_star
+                                : 0u;
+}
+
+// A two-sided p has no direction: this is it.
+std::string better_text(const Comparison& test) {
+  return !test.is_clear() ? "unclear" : test.test.difference > 0.0 ? "A" : "B";
 }
 
 std::string test_note(const Summary& summary) {
@@ -62,7 +72,7 @@ constexpr std::string_view kPicked =
     "as lower bounds. A large p says that these days cannot tell the two apart, not that they are "
     "equal.";
 
-// [PAPER, Table 1], with the runner-up and p behind the methods.
+// The paper's Table 1, with the runner-up and p behind the methods.
 Table sharpe_table(const Builder& make) {
   const Summary& summary = make.summary;
   Table out = matrix(make, Figure::sharpe, "sharpe", "Annualised Sharpe ratio, out of sample");
@@ -78,7 +88,7 @@ Table sharpe_table(const Builder& make) {
     cells[first] = Cell::of(make.results.methods[at(test.b)].label);
     cells[first + 1] = Cell::number(test.test.p_value, 3);
     cells[first + 2] = Cell::number(test.p_adjusted, 3);
-    cells[first + 2].marks = stars(test.p_adjusted);
+    cells[first + 2].marks = test_marks(test);
   }
   out.notes.push_back(test_note(summary));
   out.notes.emplace_back(kPicked);
@@ -101,6 +111,7 @@ Table comparison_table(const Builder& make, const std::vector<Comparison>& famil
   out.columns.push_back({.head = "to", .figure = "difference_high_annualized"});
   out.columns.push_back({.head = "p", .figure = "p_value"});
   out.columns.push_back({.head = "Holm", .figure = "p_holm"});
+  out.columns.push_back({.head = "better", .figure = "better"});
   for (const Comparison& c : family) {
     Row row = make.row_of(c.group);
     row.rule = out.rows.empty() || out.rows.back().market != row.market;
@@ -114,14 +125,17 @@ Table comparison_table(const Builder& make, const std::vector<Comparison>& famil
       row.cells.push_back(Cell::number(root * x, 3));
     row.cells.push_back(Cell::number(c.test.p_value, 3));
     row.cells.push_back(Cell::number(c.p_adjusted, 3));
-    row.cells.back().marks = stars(c.p_adjusted);
+    row.cells.back().marks = test_marks(c);
+    row.cells.push_back(Cell::of(better_text(c)));
     out.rows.push_back(std::move(row));
   }
   out.notes.emplace_back(
       "Sharpe ratios, annualised, of the daily returns averaged over the seeds: averaging removes "
       "noise, so they are mostly larger in size than the mean over seeds, the more so the more "
-      "seeds "
-      "there are.");
+      "seeds there are.");
+  out.notes.emplace_back(
+      "Better: the one with the higher Sharpe ratio, by the averaged returns and by the mean over "
+      "the seeds, if p is below 0.05 after Holm’s correction; else unclear.");
   out.notes.push_back(test_note(make.summary));
   return out;
 }
@@ -140,7 +154,7 @@ Table planned_table(const Builder& make) {
   return out;
 }
 
-// [PAPER, Table 2]: a column per value of alpha.
+// The paper's Table 2: a column per value of alpha.
 Table alpha_table(const Builder& make) {
   const Results& results = make.results;
   Table out{.name = "alpha",

@@ -138,6 +138,39 @@ TEST(Summary, ComparesBestAndRunnerUpOnSeedAverages) {
   }
 }
 
+TEST(Comparisons, AreClearOnlyInTheOrderOfTheMeans) {
+  const auto compared = [](double ranking, double difference, double p) {
+    Comparison out;
+    out.ranking = ranking;
+    out.test.difference = difference;
+    out.p_adjusted = p;
+    return out;
+  };
+  EXPECT_TRUE(compared(0.5, 0.1, 0.01).is_clear());
+  EXPECT_TRUE(compared(-0.5, -0.1, 0.01).is_clear());
+  EXPECT_FALSE(compared(0.5, 0.1, 0.05).is_clear());
+  EXPECT_FALSE(compared(0.5, 0.1, 0.01).is_clear(0.001));
+  for (const Comparison& other : {compared(0.5, -0.1, 0.001), compared(-0.5, 0.1, 0.001),
+                                  compared(0.0, 0.1, 0.001), compared(0.0, -0.1, 0.001)}) {
+    EXPECT_FALSE(other.is_clear()) << other.ranking;
+    EXPECT_TRUE(other.contrary()) << other.ranking;
+  }
+  for (const Comparison& neither :
+       {compared(0.5, 0.0, 1.0), compared(0.0, 0.0, 1.0), compared(0.5, kNone, kNone)}) {
+    EXPECT_FALSE(neither.is_clear());
+    EXPECT_FALSE(neither.contrary());
+  }
+}
+
+TEST(Summary, RanksByTheMeansOfTheRuns) {
+  const Summary summary = summary_of(made_results());
+  for (const std::vector<Comparison>* family : {&summary.best, &summary.planned})
+    for (const Comparison& test : *family)
+      EXPECT_EQ(test.ranking, summary.entry(test.group, test.a)[Figure::sharpe].mean -
+                                  summary.entry(test.group, test.b)[Figure::sharpe].mean);
+  for (const Comparison& test : summary.best) EXPECT_GE(test.ranking, 0.0);
+}
+
 TEST(Summary, PlansDflAgainstEveryPfl) {
   const Summary summary = summary_of(made_results());
   EXPECT_EQ(summary.planned.size(), 3 * summary.groups.size());

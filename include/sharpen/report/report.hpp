@@ -21,11 +21,11 @@ Format format_of(std::string_view name);
 std::string_view name(Format format);  // "md"
 
 // Those that have rows, in the order of a report:
-//   sharpe        annualised Sharpe ratios, a column per method [PAPER, Table 1]
+//   sharpe        annualised Sharpe ratios, a column per method (the paper's Table 1)
 //   significance  the best of each row against the runner-up
 //   planned       decision-focused against prediction-focused methods
-//   alpha         the sweep over alpha [PAPER, Table 2]
-//   drawdown      maximum drawdowns [PAPER, Table 3]
+//   alpha         the sweep over alpha (the paper's Table 2)
+//   drawdown      maximum drawdowns (the paper's Table 3)
 //   performance   return, volatility, Sortino, Calmar, wealth, hit rate, worst day
 //   regret        against perfect foresight
 //   trading       turnover, costs, exposure and names

@@ -9,6 +9,10 @@
 // runs: the returns of putting equal parts into every seed. Ledoit and Wolf's paired test asks
 // whether the Sharpe ratios of those two series differ (sharpen/backtest/statistics.hpp). With m
 // tests in a family, the i-th smallest p becomes max_(j <= i) min(1, (m - j + 1) p_j) (Holm 1979).
+//
+// Tables rank methods by the mean of their runs' Sharpe ratios, which is not the Sharpe ratio of
+// the averaged returns: the test may find the lower of two means the better one. It speaks for a
+// ranking only where its difference has the same sign.
 #pragma once
 
 #include <array>
@@ -92,9 +96,18 @@ struct Entry {
 
 // Whether the Sharpe ratio of a is that of b.
 struct Comparison {
-  Index group = 0, a = 0, b = 0;    // methods
+  Index group = 0, a = 0, b = 0;  // methods
+  // The mean Sharpe ratio of a's runs less that of b's, annualised: what tables rank by.
+  double ranking = std::numeric_limits<double>::quiet_NaN();
   backtest::SharpeDifference test;  // per period
   double p_adjusted = std::numeric_limits<double>::quiet_NaN();
+
+  // Whether the test finds better the one that is ranked higher.
+  bool agrees() const;
+  // Whether it finds better one that is not.
+  bool contrary() const;
+  // Whether the days tell the two apart, at this level, in the order they are ranked.
+  bool is_clear(double level = 0.05) const { return agrees() && p_adjusted < level; }
 };
 
 struct Summary {

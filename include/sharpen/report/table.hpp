@@ -31,6 +31,7 @@ enum Mark : unsigned {
   one_star = 1u << 2,     // p < 0.05, adjusted
   two_stars = 1u << 3,    // p < 0.01
   three_stars = 1u << 4,  // p < 0.001
+  contrary = 1u << 5,     // the test orders two methods otherwise than their means do
 };
 
 struct Cell {
