@@ -17,6 +17,8 @@ namespace {
 // A reader in another process holds the file for as long as it reads a study.
 constexpr int kWaitMilliseconds = 30'000;
 constexpr int kStepsPerCall = 1000;
+// Bytes that the smallest of files may hand out.
+constexpr std::uintmax_t kSlack = 1 << 20;
 
 [[noreturn]] void fail(sqlite3* database, int code) {
   if (database == nullptr) throw SqliteError(code, sqlite3_errstr(code));
@@ -29,7 +31,8 @@ void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(Connection& connection, std::string_view sql) : database_(connection.get()) {
+Statement::Statement(Connection& connection, std::string_view sql)
+    : database_(connection.get()), bytes_left_(connection.bytes_left_.get()) {
   sqlite3_stmt* statement = nullptr;
   const int code =
       sqlite3_prepare_v2(database_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
@@ -87,6 +90,12 @@ void Statement::misfit(int column, std::string_view what) const {
   throw Misfit(fmt::format("a value of \"{}\" {}", name == nullptr ? "" : name, what));
 }
 
+void Statement::spend(std::size_t bytes) const {
+  if (bytes_left_ == nullptr) return;
+  if (bytes > *bytes_left_) throw Misfit("its texts are longer than the file that holds them");
+  *bytes_left_ -= bytes;
+}
+
 bool Statement::is_null(int column) const {
   return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
 }
@@ -124,6 +133,7 @@ std::string Statement::text(int column, std::size_t longest) const {
   if (begin == nullptr) fail(database_, SQLITE_NOMEM);
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
   if (size > longest) misfit(column, fmt::format("has {} bytes, more than {}", size, longest));
+  spend(size);
   std::string text(begin, size);
   if (!is_utf8(text)) misfit(column, "is not UTF-8");
   return text;
@@ -134,6 +144,7 @@ std::string Statement::blob(int column) const {
   const void* begin = sqlite3_column_blob(statement_.get(), column);
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
   if (begin == nullptr) return {};
+  spend(size);
   return {static_cast<const char*>(begin), size};
 }
 
@@ -195,7 +206,9 @@ void Connection::distrust(std::uintmax_t bytes, int longest) {
   sqlite3_db_config(get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(get(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(get(), SQLITE_LIMIT_LENGTH, longest);
+  // No value is longer than its file.
+  const auto room = std::min<std::uintmax_t>(bytes, std::uintmax_t{1} << 30) + kSlack;
+  sqlite3_limit(get(), SQLITE_LIMIT_LENGTH, std::min(longest, static_cast<int>(room)));
   sqlite3_limit(get(), SQLITE_LIMIT_SQL_LENGTH, kLongestSql);
   sqlite3_limit(get(), SQLITE_LIMIT_EXPR_DEPTH, 20);
   sqlite3_limit(get(), SQLITE_LIMIT_ATTACHED, 0);
@@ -207,6 +220,14 @@ void Connection::distrust(std::uintmax_t bytes, int longest) {
       get(), kStepsPerCall,
       [](void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? 1 : 0; },
       steps_left_.get());
+  ration(bytes);
+}
+
+void Connection::ration(std::uintmax_t bytes) {
+  // Twice: a text of another encoding grows when it is read.
+  const auto most = std::min<std::uintmax_t>(bytes, std::uintmax_t{1} << 50);
+  if (!bytes_left_) bytes_left_ = std::make_unique<std::uintmax_t>();
+  *bytes_left_ = 2 * most + kSlack;
 }
 
 Transaction::Transaction(Connection& connection, bool writes) : connection_(connection) {

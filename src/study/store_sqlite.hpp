@@ -60,8 +60,10 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const;
   };
   [[noreturn]] void misfit(int column, std::string_view what) const;
+  void spend(std::size_t bytes) const;
 
   sqlite3* database_;
+  std::uintmax_t* bytes_left_;  // the connection's; null: as many as there are
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
 };
 
@@ -82,15 +84,20 @@ class Connection {
   // Nothing in the file is run, whatever its schema says, and no query costs more than a few steps
   // for each of its bytes: what a file from elsewhere needs.
   void distrust(std::uintmax_t bytes, int longest = 64 << 20);  // longest: of one value
+  // From now on texts and blobs of little more than `bytes` in all, the file's size, are handed
+  // out, and then Misfit: rows can be bent to share one long text. distrust() does it, too.
+  void ration(std::uintmax_t bytes);
 
  private:
+  friend class Statement;
   struct Closer {
     void operator()(sqlite3* database) const;
   };
   Connection() = default;
 
   std::unique_ptr<sqlite3, Closer> database_;
-  std::unique_ptr<std::int64_t> steps_left_;  // in thousands
+  std::unique_ptr<std::int64_t> steps_left_;    // in thousands
+  std::unique_ptr<std::uintmax_t> bytes_left_;  // where it is even if the connection is moved
 };
 
 // Rolled back unless it is committed.

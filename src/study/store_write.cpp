@@ -208,6 +208,8 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
     // the size of the file what it holds.
     connection.number("SELECT count(*) FROM sqlite_schema");
     const bool fresh = is_new(file);
+    std::error_code unknown;
+    connection.ration(std::filesystem::file_size(file, unknown));
     // EXTRA: a cell that was written stays written, even if the power fails.
     connection.run(
         "PRAGMA synchronous = EXTRA; PRAGMA cache_size = -65536; PRAGMA cache_spill = 0");
@@ -384,6 +386,7 @@ void Store::forget_failures() {
 
 std::optional<backtest::Expectations> Store::expectations(std::string_view key) const {
   try {
+    database_->connection.ration(kLongestBlob);
     Statement row(database_->connection, "SELECT found FROM expectations WHERE key = ?");
     row.bind(1, key);
     if (!row.step()) return std::nullopt;

@@ -1,9 +1,12 @@
 // A study's file from anyone: whatever its bytes are, an error that says so, or a study that fits
 // itself.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+
+#include <algorithm>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/study/store.hpp"
@@ -237,6 +240,66 @@ TEST_F(Doctored, AHugeTextIsNotRead) {
   sql("UPDATE cells SET reason = CAST(zeroblob(30000000) AS TEXT) WHERE cell = 1");
   EXPECT_THAT([&] { read_store(file_); },
               ThrowsMessage<InputError>(HasSubstr("\"reason\" has 30000000 bytes")));
+}
+
+// Rows of at least so many bytes, in tables without row ids: where in the file is the number of
+// the page that they go on at.
+std::vector<std::size_t> overflowing(const std::string& bytes, std::size_t least) {
+  const auto number = [&](std::size_t at, int count) {
+    std::size_t value = 0;
+    for (int i = 0; i < count; ++i)
+      value = value << 8 | static_cast<unsigned char>(bytes[at + static_cast<std::size_t>(i)]);
+    return value;
+  };
+  std::vector<std::size_t> found;
+  for (std::size_t page = 4096; page < bytes.size(); page += 4096) {
+    const bool inner = bytes[page] == 2;
+    if (!inner && bytes[page] != 10) continue;
+    for (std::size_t i = 0; i < number(page + 3, 2); ++i) {
+      std::size_t at = page + number(page + (inner ? 12 : 8) + 2 * i, 2) + (inner ? 4 : 0);
+      std::size_t size = 0;
+      for (bool more = true; more; ++at) {
+        more = (bytes[at] & 0x80) != 0;
+        size = size << 7 | static_cast<std::size_t>(bytes[at] & 0x7f);
+      }
+      if (size < least) continue;
+      // Of the payload so much is on the page that the rest fills its pages (SQLite, 1.6).
+      const std::size_t few = (4096 - 12) * 32 / 255 - 23, most = (4096 - 12) * 64 / 255 - 23;
+      const std::size_t here = few + (size - few) % (4096 - 4);
+      found.push_back(at + (here <= most ? here : few));
+    }
+  }
+  return found;
+}
+
+TEST_F(Doctored, RowsThatShareOneTextAreNotReadForEach) {
+  constexpr int kRows = 40;
+  constexpr std::size_t kLength = 200'000;
+  // First the rows, then what they hold, which so is at the end of the file, row by row.
+  const std::string of_cell = " WHERE market = 0 AND cell = 1";
+  sql("DELETE FROM warnings" + of_cell);
+  for (int row = 0; row < kRows; ++row)
+    sql(fmt::format("INSERT INTO warnings VALUES (0, 1, {}, printf('%.900c', 'x'))", row));
+  for (int row = 0; row < kRows; ++row)
+    sql(fmt::format("UPDATE warnings SET text = printf('%.{}c', 'x'){} AND number = {}", kLength,
+                    of_cell, row));
+  EXPECT_EQ(read_store(file_).cells[0].warnings.size(), static_cast<std::size_t>(kRows));
+  std::string bytes = bytes_of(file_);
+  const std::vector<std::size_t> places = overflowing(bytes, kLength);
+  ASSERT_EQ(places.size(), static_cast<std::size_t>(kRows));
+  std::vector<std::string> pages;
+  for (const std::size_t at : places) pages.push_back(bytes.substr(at, 4));
+  std::sort(pages.begin(), pages.end());  // big-endian: as numbers
+  for (const std::size_t at : places) bytes.replace(at, 4, pages[0]);
+  std::size_t kept = 0;  // pages before those of the second row
+  for (const char byte : pages[1]) kept = kept << 8 | static_cast<unsigned char>(byte);
+  --kept;
+  bytes.resize(kept * 4096);
+  for (std::size_t i = 0; i < 4; ++i)
+    bytes[28 + i] = static_cast<char>(kept >> (24 - 8 * i) & 0xff);
+  ASSERT_LT(2 * bytes.size() + (1 << 20), kRows * kLength / 2);
+  write_bytes(file_, bytes);
+  expect_refused("its texts are longer than the file that holds them");
 }
 
 }  // namespace
