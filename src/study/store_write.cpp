@@ -99,13 +99,10 @@ class WriterLock {
 [[noreturn]] void fail_to_write(const std::string& file, const SqliteError& error) {
   const int code = error.code & 0xff;
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
-  if (code == SQLITE_NOTADB)
-    throw InputError(
-        fmt::format("{}: is no SQLite file, and so no study; give another --out", file));
-  if (code == SQLITE_CORRUPT)
-    throw InputError(
-        fmt::format("{}: is damaged: {}; remove it and run the study again, or give "
-                    "another --out",
+  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+    throw StoreFailure(
+        fmt::format("{}: has been damaged while the study ran: {}; remove it and run the study "
+                    "again, or give another --out",
                     file, error.what()));
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
     throw StoreFailure(
@@ -121,6 +118,20 @@ class WriterLock {
       fmt::format("{}: cannot be written: {}; see to the disk and its permissions, "
                   "and run the same command again: finished cells are kept",
                   file, error.what()));
+}
+
+// What was no study before we came is the user's to mend, not a failure of the disk.
+[[noreturn]] void fail_to_open(const std::string& file, const SqliteError& error) {
+  const int code = error.code & 0xff;
+  if (code == SQLITE_NOTADB)
+    throw InputError(
+        fmt::format("{}: is no SQLite file, and so no study; give another --out", file));
+  if (code == SQLITE_CORRUPT)
+    throw InputError(
+        fmt::format("{}: is damaged: {}; remove it and run the study again, or give "
+                    "another --out",
+                    file, error.what()));
+  fail_to_write(file, error);
 }
 
 }  // namespace
@@ -199,7 +210,7 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
           check_beside(file);
           return Connection(file, Connection::Mode::create);
         } catch (const SqliteError& error) {
-          fail_to_write(name, error);
+          fail_to_open(name, error);
         }
       }()) {
   try {
@@ -237,7 +248,7 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
   } catch (const SqliteError& error) {
     std::error_code ignored;
     if (is_new(file)) std::filesystem::remove(file, ignored);  // it never became a study
-    fail_to_write(name, error);
+    fail_to_open(name, error);
   }
 }
 

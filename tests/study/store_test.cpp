@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "sharpen/base/error.hpp"
@@ -227,6 +228,29 @@ TEST(StoreChecksum, TellsTextsAndFilesApart) {
   EXPECT_THAT([&] { checksum_of_file(folder / "none"); },
               ThrowsMessage<InputError>(HasSubstr("cannot be read")));
   EXPECT_THROW(checksum_of_file(folder.path()), InputError);
+}
+
+// It must not become the reason why cells fail: no cell could be written then.
+TEST(Store, DamagedWhileItIsOpenItFailsAsAStore) {
+  for (const bool header : {false, true}) {
+    SCOPED_TRACE(header);
+    const Folder folder;
+    const auto file = folder / "study.db";
+    const Results plan = write_small_study(file);
+    Store store(file, plan);
+    std::string bytes = bytes_of(file);
+    // Another count of changes, so that nothing of it is remembered.
+    std::fill(bytes.begin() + (header ? 0 : 100), bytes.end(), '\x55');
+    bytes[27] = static_cast<char>(bytes[27] + 1);
+    write_bytes(file, bytes);
+    const auto says =
+        ThrowsMessage<StoreFailure>(HasSubstr("has been damaged while the study ran"));
+    EXPECT_THAT([&] { store.write_done(0, found_cell(plan, 0, 1)); }, says);
+    EXPECT_THAT([&] { store.write_failed(0, "x", 1.0); }, says);
+    EXPECT_THAT([&] { store.forget_failures(); }, says);
+    EXPECT_THAT([&] { store.expectations("x"); }, says);
+    EXPECT_THAT([&] { store.drop_expectations("x"); }, says);
+  }
 }
 
 }  // namespace
