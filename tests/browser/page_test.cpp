@@ -228,6 +228,35 @@ TEST_F(Browser, FitsAPhone) {
   EXPECT_LE(found["svg"].get<double>(), found["inner"].get<double>());
 }
 
+TEST_F(Browser, ShowsEveryMonthAndTheYear) {
+  const json found = found_in(plain_page(), R"(
+    // Two whole years of returns as wide as they mostly get.
+    const times = [], series = [];
+    for (let m = 0; m < 24; m++) {
+      times.push(Date.UTC(2021, m, 15));
+      series.push(m % 2 ? -0.256 : 0.274);
+    }
+    const months = document.getElementById("months");
+    Pictures.heat(months, { times, series });
+    const last = months.querySelector("thead th:last-child");
+    found({ inner: innerWidth, text: last.textContent, right: last.getBoundingClientRect().right,
+      room: months.getBoundingClientRect().right, width: months.scrollWidth, seen: months.clientWidth });)",
+                              "--window-size=1280,900");
+  EXPECT_EQ(found["inner"], 1280);
+  EXPECT_EQ(found["text"], "year");
+  EXPECT_LE(found["right"].get<double>(), found["room"].get<double>() + 0.5);
+  EXPECT_LE(found["width"].get<double>(), found["seen"].get<double>());
+}
+
+TEST_F(Browser, KeepsTheLineOfNoDrawdownInsideTheChart) {
+  const json found = found_in(plain_page(), R"(
+    const chart = [...Lines.charts].find((chart) => chart.div.id === "drawdown");
+    const area = chart.graph.getArea();
+    found({ above: chart.graph.toDomYCoord(0) - area.y, most: chart.graph.yAxisRange()[1] });)");
+  EXPECT_GE(found["above"].get<double>(), 4.0) << "pixels";
+  EXPECT_LT(found["most"].get<double>(), 0.05) << "a drawdown is never above zero";
+}
+
 TEST_F(Browser, IsDarkWhereThatIsPreferred) {
   const std::string script = R"(
     const chart = [...Lines.charts][0];

@@ -45,7 +45,8 @@
     common("wealth", (r) => Study.wealth(r).map(positive), (w) => number(w, 2), {
       dygraph: { logscale: chosen.log },
     });
-    common("drawdown", Study.drawdown, (d) => percent(d, 0));
+    // The highest value is on the axis of zero: without room above it half of the line is cut off.
+    common("drawdown", Study.drawdown, (d) => percent(d, 0), { dygraph: { yRangePad: 8 } });
     const rolling = (r) => Study.rolling(r, chosen.window, riskFree, periodsPerYear);
     common("rolling", rolling, (s) => number(s, 1));
   }
