@@ -155,8 +155,8 @@ TEST(Page, WeightsAreMeansOverBlocksOfDays) {
   for (Index b = 0; b < 104; ++b) {
     std::vector<double> block(20, 0.0);
     for (Index p = 2 * b; p < 2 * b + 2; ++p)
-      for (const auto& held : run.weights_of(p))
-        block[static_cast<std::size_t>(held.asset)] += held.weight / 2.0;
+      for (const auto& position : run.weights_of(p))
+        block[static_cast<std::size_t>(position.asset)] += position.weight / 2.0;
     for (const double w : block) largest = std::max(largest, std::abs(w));
   }
   EXPECT_NEAR(weights["largest"].get<double>(), largest, 1e-5);
