@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/table.hpp"
@@ -12,6 +13,17 @@ namespace sharpen::report {
 
 // Text whose control characters and broken bytes are spelled out, in full length.
 inline std::string clean(std::string_view text) { return printable(text, 8 * text.size() + 8); }
+
+// The notes of a table, before them what its emphasis means, given how it looks.
+inline std::vector<std::string> notes_of(const Table& table, const std::string& best,
+                                         const std::string& apart) {
+  std::vector<std::string> out = table.notes;
+  if (table.legend == Legend::best) out.insert(out.begin(), best + ": the best mean of its row.");
+  if (table.legend == Legend::best_and_apart)
+    out.insert(out.begin(), best + ": the best mean of its row among the methods compared; " +
+                                apart + ": one of ours that is better than all of them.");
+  return out;
+}
 
 // The columns [first, last) that share the heading of column `first`.
 inline std::size_t group_end(const Table& table, std::size_t first) {

@@ -101,7 +101,7 @@ std::string to_html(const Table& table) {
     out += "</tr>\n";
   }
   out += "</tbody>\n</table>\n</div>\n";
-  for (const std::string& note : table.notes)
+  for (const std::string& note : notes_of(table, "Bold", "italics"))
     out += "<p class=\"note\">" + html_escaped(note) + "</p>\n";
   return out + "</figure>\n";
 }

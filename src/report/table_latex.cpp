@@ -59,9 +59,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 42> kSpelled
     {"√", "$\\surd$"},
 }};
 
-std::string number(double value, int digits) {
+// For use in mathematics, where 1.2e+06 would be 1.2 times e, plus 6.
+std::string digits_text(double value, int digits) {
   const std::string text = number_text(value, digits);
-  return std::isfinite(value) ? "$" + text + "$" : "--";
+  const auto e = text.find('e');
+  if (e == std::string::npos) return text;
+  return fmt::format("{} \\times 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+}
+
+std::string number(double value, int digits) {
+  return std::isfinite(value) ? "$" + digits_text(value, digits) + "$" : "--";
 }
 
 std::string bold(const std::string& text) { return "\\textbf{\\boldmath " + text + "}"; }
@@ -84,8 +91,8 @@ std::string cell_text(const Cell& cell) {
   } else if (cell.kind != Cell::Kind::none) {
     text = number(cell.value, cell.digits);
     if (cell.kind == Cell::Kind::estimate && std::isfinite(cell.value) && std::isfinite(cell.sd))
-      text = fmt::format("${} \\pm {}$", number_text(cell.value, cell.digits),
-                         number_text(cell.sd, cell.digits));
+      text = fmt::format("${} \\pm {}$", digits_text(cell.value, cell.digits),
+                         digits_text(cell.sd, cell.digits));
   }
   if (cell.emphasis == Emphasis::best) text = bold(text);
   // Digits in mathematics have no italics.
@@ -146,9 +153,10 @@ std::string to_latex(const Table& table) {
     out += " \\\\\n";
   }
   out += "\\bottomrule\n\\end{tabular}\n";
-  if (!table.notes.empty()) out += "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\\scriptsize\n";
-  for (const std::string& note : table.notes) out += latex_escaped(note) + "\\par\n";
-  if (!table.notes.empty()) out += "\\end{minipage}\n";
+  const std::vector<std::string> notes = notes_of(table, "Bold", "underlined");
+  if (!notes.empty()) out += "\\par\\smallskip\n\\begin{minipage}{\\linewidth}\\scriptsize\n";
+  for (const std::string& note : notes) out += latex_escaped(note) + "\\par\n";
+  if (!notes.empty()) out += "\\end{minipage}\n";
   return out + "\\end{table}\n";
 }
 

@@ -59,7 +59,8 @@ std::string to_markdown(const Table& table) {
     for (const Cell& cell : row.cells) out += " " + cell_text(cell) + " |";
     out += "\n";
   }
-  for (const std::string& note : table.notes) out += "\n" + markdown_escaped(note) + "\n";
+  for (const std::string& note : notes_of(table, "Bold", "italics"))
+    out += "\n" + markdown_escaped(note) + "\n";
   return out;
 }
 

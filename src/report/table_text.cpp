@@ -203,8 +203,9 @@ std::string to_text(const Table& table) {
     if (r > 0 && table.rows[r].rule) out += rule(layout);
     out += row_line(table, table.rows[r], layout);
   }
-  if (!table.notes.empty()) out += "\n";
-  for (const std::string& note : table.notes) out += wrapped(clean(note));
+  const std::vector<std::string> notes = notes_of(table, "▸", "▹");
+  if (!notes.empty()) out += "\n";
+  for (const std::string& note : notes) out += wrapped(clean(note));
   return out;
 }
 

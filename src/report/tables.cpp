@@ -15,9 +15,6 @@ namespace {
 using study::Results;
 using study::Role;
 
-constexpr std::string_view kBest =
-    "Bold (▸ in plain text): the best mean of its row among the methods compared; italics (▹, "
-    "underlined in LaTeX): one of ours that is better than all of them.";
 constexpr std::string_view kSpread =
     "Mean ± standard deviation (divisor n − 1) over the seeds; without ± there is one run.";
 
@@ -40,7 +37,9 @@ Table matrix(const Builder& make, Figure figure, std::string_view table_name, st
     out.rows.push_back(std::move(row));
   }
   out.notes.emplace_back(kSpread);
-  out.notes.emplace_back(kBest);
+  out.legend = make.summary.competing < static_cast<Index>(make.summary.columns.size())
+                   ? Legend::best_and_apart
+                   : Legend::best;
   return out;
 }
 
@@ -188,7 +187,7 @@ Table alpha_table(const Builder& make) {
     if (any) out.rows.push_back(std::move(row));
   }
   out.notes.emplace_back(kSpread);
-  out.notes.emplace_back("Bold (▸ in plain text): the best mean of its row.");
+  out.legend = Legend::best;
   return out;
 }
 

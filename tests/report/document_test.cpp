@@ -438,6 +438,24 @@ TEST(Formats, LatexIsBalancedWhateverTheNames) {
   EXPECT_EQ(std::ranges::count(replaced(latex, {{"\\$", ""}}), '$') % 2, 0);
 }
 
+// What pdfLaTeX sets without further packages, in text and in mathematics alike.
+TEST(Formats, LatexOfAsciiNamesIsAscii) {
+  study::Results troubled = with_troubles();
+  study::Results noisy = with_noisy_seeds(0.003, 0.008);
+  study::Results swept = made_results({.sweep = true});
+  for (study::Method& method : swept.methods) method.label = method.name;
+  for (study::Cell& cell : swept.cells) cell.run.returns.assign(cell.run.returns.size(), 0.2);
+  for (const study::Results& results : {troubled, noisy, swept}) {
+    const std::string latex = document_of(results, Format::latex);
+    for (std::size_t i = 0; i < latex.size(); ++i)
+      ASSERT_TRUE(latex[i] == '\n' || (latex[i] >= ' ' && latex[i] <= '~'))
+          << latex.substr(i < 60 ? 0 : i - 60, 80);
+    EXPECT_FALSE(std::regex_search(latex, std::regex("[0-9]e[+-]?[0-9]")));
+  }
+  EXPECT_THAT(document_of(swept, Format::latex), HasSubstr("\\times 10^{9}"))
+      << "wealth of 1.2 to the power of 120";
+}
+
 TEST(Formats, NamesAreNeverMarkup) {
   study::Results results = made_results({.markets = {"<script>alert(1)</script>"}, .ks = {"10%"}});
   results.methods[6].label = "=cmd|'/C calc'!A0";

@@ -130,6 +130,30 @@ TEST(LatexTable, UsesBooktabs) {
             "\\end{table}\n");
 }
 
+TEST(LatexTable, WritesHugeFiguresAsPowersOfTen) {
+  Table table = small_table();
+  table.rows[0].cells[1] = estimated(-1.234e6, 2.5e12, 3, 3);
+  table.rows[0].cells[2] = estimated(9.87e100, kNone, 1, 1);
+  EXPECT_THAT(to_latex(table), HasSubstr("X (7) & $-1.23 \\times 10^{6} \\pm 2.50 \\times "
+                                         "10^{12}$ & $9.87 \\times 10^{100}$ \\\\\n"));
+}
+
+TEST(Tables, SayHowEachFormatShowsTheBest) {
+  Table table = small_table();
+  table.legend = Legend::best_and_apart;
+  EXPECT_THAT(to_text(table), HasSubstr("\n  ▸: the best mean of its row among the methods"));
+  EXPECT_THAT(to_text(table), HasSubstr("▹: one of ours"));
+  for (const std::string& text : {to_markdown(table), to_html(table)}) {
+    EXPECT_THAT(text, HasSubstr("Bold: the best mean of its row among the methods compared; "
+                                "italics: one of ours"));
+    EXPECT_THAT(text, Not(HasSubstr("▸")));
+  }
+  EXPECT_THAT(to_latex(table), HasSubstr("Bold: the best mean of its row among the methods "
+                                         "compared; underlined: one of ours"));
+  table.legend = Legend::best;
+  EXPECT_THAT(to_latex(table), HasSubstr("Bold: the best mean of its row.\\par\n"));
+}
+
 TEST(LatexTable, TakesNoNameForACommand) {
   EXPECT_EQ(latex_escaped("\\input{/etc/passwd}"), "\\textbackslash{}input\\{/etc/passwd\\}");
   EXPECT_EQ(latex_escaped("a_b & 5% #1 $x^2$ ~"),

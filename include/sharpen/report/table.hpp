@@ -66,12 +66,16 @@ struct Row {
   bool rule = false;             // a line above: another market begins
 };
 
+// Which emphasis the cells of a table may have. Each writer says how it shows it.
+enum class Legend { none, best, best_and_apart };
+
 struct Table {
   std::string name;  // "sharpe": what --table takes
   std::string title;
   std::vector<Column> columns;
   std::vector<Row> rows;
   std::vector<std::string> notes = {};
+  Legend legend = Legend::none;
 };
 
 // "0.955 ± 0.014", "0.955", "–"; without emphasis and marks.
@@ -86,7 +90,7 @@ std::size_t terminal_width(std::string_view text);
 std::string to_text(const Table& table);
 // GitHub's tables.
 std::string to_markdown(const Table& table);
-// For booktabs; UTF-8 and T1 fonts.
+// For booktabs and T1 fonts; ASCII unless names are not.
 std::string to_latex(const Table& table);
 // RFC 4180, one line per figure of every table, in full precision. Text that a spreadsheet could
 // take for a formula has an apostrophe before it.
