@@ -25,6 +25,9 @@ Section study_section() {
                        {"`minutes`, `gigabytes`",
                         "of `dry-run`: what is left would take about so much"},
                        {"`threads`", "of `dry-run`: on so many threads"},
+                       {"`warnings`",
+                        "of `run` and `dry-run`: texts on the markets; empty if there is nothing "
+                        "to say"},
                        {"`list`", "of `list`: the cells"},
                        {"`list[].market`, `list[].method`", "names"},
                        {"`list[].framework`, `list[].optimizer`", "of the method"},

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <system_error>
+#include <vector>
 
 #include "interrupt.hpp"
 #include "output.hpp"
@@ -40,13 +41,35 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error)
-    throw InputError(fmt::format("out = {} cannot be made: {}", shown(folder), error.message()));
+    throw InputError(fmt::format("out = {} cannot be made: {}; choose another folder",
+                                 shown(folder), error.message()));
+}
+
+bool holds_study(const fs::path& file) {
+  try {
+    static_cast<void>(study::read_store(file, study::Detail::states));
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
 }
 
 // --force: what is there gets another name, and everybody is told which.
 void set_aside(const fs::path& file, const Log& log) {
+  const std::string_view what = holds_study(file) ? "study" : "file";
   const fs::path other = study::set_aside(file);
-  if (!other.empty()) log.warning(fmt::format("the study that was there is now {}", shown(other)));
+  if (!other.empty())
+    log.warning(fmt::format("the {} that was there is now {}", what, shown(other)));
+}
+
+// What reading the markets has found odd: said once, whatever the number of cells.
+std::vector<std::string> market_warnings(const study::Results& results, const Log& log) {
+  std::vector<std::string> out;
+  for (const study::Market& market : results.markets)
+    for (const std::string& warning : market.warnings)
+      out.push_back(fmt::format("market {}: {}", printable(market.name), warning));
+  for (const std::string& warning : out) log.warning(warning);
+  return out;
 }
 
 study::RunSettings run_settings(const Values& values) {
@@ -64,7 +87,7 @@ void list(const Values& values, const fs::path& file) {
   print(values.flag("json") ? list_json(results, file) : list_text(results, file));
 }
 
-void estimate(const Values& values, const study::Plan& plan, const fs::path& file) {
+void estimate(const Values& values, const study::Plan& plan, const fs::path& file, const Log& log) {
   const study::RunSettings settings = run_settings(values);
   const int threads = Threads(settings.threads).count();
   // --force begins anew.
@@ -72,13 +95,16 @@ void estimate(const Values& values, const study::Plan& plan, const fs::path& fil
       values.flag("force")
           ? std::vector<study::CellState>(plan.results.cells.size(), study::CellState::missing)
           : study::states_in(file, plan.results);
+  const std::vector<std::string> warnings = market_warnings(plan.results, log);
   const study::Estimate found = study::estimate_study(plan, states, settings);
-  print(values.flag("json") ? estimate_json(found, threads, file) : estimate_text(found, threads));
+  print(values.flag("json") ? estimate_json(found, threads, file, warnings)
+                            : estimate_text(found, threads));
 }
 
 study::Tally compute(const Values& values, const study::Plan& plan, const fs::path& file,
-                     const Log& log) {
+                     const Log& log, std::vector<std::string>& warnings) {
   study::Store store(file, plan.results);
+  warnings = market_warnings(plan.results, log);
   const Interrupts interrupts;
   StudyBar bar(plan.results.name);
   const auto show = [&](const study::StudyProgress& now) { bar.show(now); };
@@ -90,30 +116,33 @@ study::Tally compute(const Values& values, const study::Plan& plan, const fs::pa
 void judge(const study::Tally& tally, const fs::path& file) {
   if (tally.interrupted)
     throw Failure(
-        fmt::format("interrupted: {} of {} cells done; run the same command again to go on",
-                    tally.done, tally.cells));
+        fmt::format("interrupted: {} of {} cell{} done; run the same command again to go on",
+                    tally.done, tally.cells, tally.cells == 1 ? "" : "s"));
   if (tally.failed > 0)
     throw Failure(fmt::format(
-        "{} of {} cells failed; sharpen study --list --out {} says why, --retry tries them again",
-        tally.failed, tally.cells, shown(file.parent_path())));
+        "{} of {} cell{} failed; sharpen study --list --out {} says why, --retry tries them again",
+        tally.failed, tally.cells, tally.cells == 1 ? "" : "s", shown(file.parent_path())));
 }
 
 }  // namespace
 
 void run_study_command(const Values& values) {
   const Log log = stderr_log(values.text("log-level"));
-  if (values.flag("list") && values.has("out")) return list(values, store_in(values.text("out")));
+  const bool described = values.has("config") || values.has("preset");
+  if (values.flag("list") && (values.has("out") || !described))
+    return list(values, store_in(folder_of(values, "study")));
   const study::Grid grid = study::grid_of(values);
   if (values.flag("print-config")) return print(grid.toml);
   const fs::path file = store_in(folder_of(values, grid.name));
   if (values.flag("list")) return list(values, file);
   const study::Plan plan = study::plan_study(grid, log);
-  if (values.flag("dry-run")) return estimate(values, plan, file);
+  if (values.flag("dry-run")) return estimate(values, plan, file, log);
   make_folder(file.parent_path());
   if (values.flag("force")) set_aside(file, log);
-  const study::Tally tally = compute(values, plan, file, log);
+  std::vector<std::string> warnings;
+  const study::Tally tally = compute(values, plan, file, log, warnings);
   if (values.flag("json"))
-    print(study_json(tally, file, study::read_store(file, study::Detail::states)));
+    print(study_json(tally, file, study::read_store(file, study::Detail::states), warnings));
   else if (!tally.interrupted)
     print(study_text(tally, file));
   judge(tally, file);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "sharpen/base/settings.hpp"
 #include "sharpen/study/run.hpp"
@@ -12,13 +13,14 @@ namespace sharpen::app {
 // Plans, runs, lists and prints, as the settings say.
 void run_study_command(const settings::Values& values);
 
-// The answers, as text and JSON. `file`: the store.
+// The answers, as text and JSON. `file`: the store; `warnings`: of its markets.
 std::string study_text(const study::Tally& tally, const std::filesystem::path& file);
 std::string study_json(const study::Tally& tally, const std::filesystem::path& file,
-                       const study::Results& results);
+                       const study::Results& results, const std::vector<std::string>& warnings);
 std::string estimate_text(const study::Estimate& estimate, int threads);
 std::string estimate_json(const study::Estimate& estimate, int threads,
-                          const std::filesystem::path& file);
+                          const std::filesystem::path& file,
+                          const std::vector<std::string>& warnings);
 std::string list_text(const study::Results& results, const std::filesystem::path& file);
 std::string list_json(const study::Results& results, const std::filesystem::path& file);
 

@@ -50,7 +50,7 @@ Json failures(const study::Results& results) {
 }  // namespace
 
 std::string study_json(const study::Tally& tally, const std::filesystem::path& file,
-                       const study::Results& results) {
+                       const study::Results& results, const std::vector<std::string>& warnings) {
   Json out = head("run", file);
   out["name"] = results.name;
   out["cells"] = tally.cells;
@@ -62,11 +62,13 @@ std::string study_json(const study::Tally& tally, const std::filesystem::path& f
   out["interrupted"] = tally.interrupted;
   out["seconds"] = tally.seconds;
   out["failures"] = failures(results);
+  out["warnings"] = warnings;
   return json_text(out);
 }
 
 std::string estimate_json(const study::Estimate& estimate, int threads,
-                          const std::filesystem::path& file) {
+                          const std::filesystem::path& file,
+                          const std::vector<std::string>& warnings) {
   Json out = head("dry-run", file);
   out["cells"] = estimate.cells;
   out["done"] = estimate.done;
@@ -76,6 +78,7 @@ std::string estimate_json(const study::Estimate& estimate, int threads,
   out["minutes"] = estimate.minutes;
   out["gigabytes"] = estimate.gigabytes;
   out["threads"] = threads;
+  out["warnings"] = warnings;
   return json_text(out);
 }
 

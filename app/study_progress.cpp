@@ -29,9 +29,9 @@ StudyBar::StudyBar(const std::string& name)
 void StudyBar::show(const study::StudyProgress& now) {
   const double share = now.total > 0.0 ? std::clamp(now.done / now.total, 0.0, 1.0) : 0.0;
   if (!terminal_) return say(now, share);
-  bar_.note(fmt::format("{} of {} cells{}; {}", now.cells_done, now.cells,
-                        now.failed > 0 ? fmt::format(", {} failed", now.failed) : "",
-                        printable(now.doing)));
+  bar_.note(fmt::format(
+      "{} of {} cell{}{}; {}", now.cells_done, now.cells, now.cells == 1 ? "" : "s",
+      now.failed > 0 ? fmt::format(", {} failed", now.failed) : "", printable(now.doing)));
   bar_.update(static_cast<Index>(kSteps * share), static_cast<Index>(kSteps));
 }
 
@@ -45,10 +45,11 @@ void StudyBar::say(const study::StudyProgress& now, double share) {
   const double elapsed = since(started_);
   const std::string left =
       share > 0.02 ? fmt::format(", about {:.0f} s left", elapsed * (1.0 - share) / share) : "";
-  const std::string line = fmt::format(
-      "sharpen: study {}: {} of {} cells{} after {:.0f} s{}; {}\n", name_, now.cells_done,
-      now.cells, now.failed > 0 ? fmt::format(" ({} failed)", now.failed) : "", elapsed, left,
-      printable(now.doing));
+  const std::string line =
+      fmt::format("sharpen: study {}: {} of {} cell{}{} after {:.0f} s{}; {}\n", name_,
+                  now.cells_done, now.cells, now.cells == 1 ? "" : "s",
+                  now.failed > 0 ? fmt::format(" ({} failed)", now.failed) : "", elapsed, left,
+                  printable(now.doing));
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
 }

@@ -18,6 +18,10 @@ std::string line(std::string_view name, const std::string& text) {
   return fmt::format("{:<12} {}\n", name, text);
 }
 
+std::string counted(Index count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 std::string shown(const std::filesystem::path& path) { return printable(path.string(), 400); }
 
 std::string cell_name(const study::Results& results, const study::Cell& cell) {
@@ -33,10 +37,11 @@ std::string study_text(const study::Tally& tally, const std::filesystem::path& f
   std::string out =
       line("cells", fmt::format("{} of {} done{}", tally.done, tally.cells,
                                 tally.failed > 0 ? fmt::format(", {} failed", tally.failed) : ""));
-  out += line("now", tally.computed == 0
-                         ? std::string("nothing was left to do")
-                         : fmt::format("{} cells and {} trainings in {}", tally.computed,
-                                       tally.trained, duration(tally.seconds)));
+  out +=
+      line("now", tally.computed == 0
+                      ? std::string("nothing was left to do")
+                      : fmt::format("{} and {} in {}", counted(tally.computed, "cell"),
+                                    counted(tally.trained, "training"), duration(tally.seconds)));
   out += line("written", shown(file));
   return out;
 }
@@ -67,8 +72,9 @@ std::string list_text(const study::Results& results, const std::filesystem::path
     if (is_failed) rows += ": " + printable(cell.reason, 400);
     rows += "\n";
   }
-  return fmt::format("{}: {}, {} cells: {} done, {} failed, {} missing\n{}", shown(file),
-                     printable(results.name), results.cells.size(), done, failed, missing, rows);
+  return fmt::format("{}: {}, {}: {} done, {} failed, {} missing\n{}", shown(file),
+                     printable(results.name), counted(done + failed + missing, "cell"), done,
+                     failed, missing, rows);
 }
 
 }  // namespace sharpen::app
