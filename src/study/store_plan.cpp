@@ -33,10 +33,19 @@ std::map<std::string_view, std::size_t> by_name(const std::vector<T>& items) {
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
-  throw InputError(fmt::format(
-      "{}: {}; results of the two are not mixed: give another --out, or remove the file to begin "
-      "anew",
-      file, what));
+  throw InputError(
+      fmt::format("{}: {}; results of the two are not mixed: give another --out, or --force, which "
+                  "sets {} aside and begins anew",
+                  file, what, file.substr(file.rfind('/') + 1)));
+}
+
+// Settings that leave out what the file holds would not describe it any more.
+[[noreturn]] void refuse_less(const std::string& file, const std::string& what) {
+  throw InputError(
+      fmt::format("{}: holds {}, which is not in what is asked for now; a study may grow, not "
+                  "shrink: ask for all it holds, give another --out, or --force, which sets {} "
+                  "aside and begins anew",
+                  file, what, file.substr(file.rfind('/') + 1)));
 }
 
 void check_market(const Market& now, const Market& then, const std::string& file) {
@@ -87,6 +96,36 @@ void check_method(const Method& now, const Method& then, const std::string& file
                         printable(then.training), then.alpha, then.ensemble, then.cost_bps);
   refuse(file, fmt::format("method \"{}\" has other settings than when this study began: {}",
                            printable(now.name), what));
+}
+
+// Every market, method and cell of the file is in the plan.
+void check_nothing_left_out(const Results& plan, const Results& stored, const std::string& file) {
+  const auto markets = by_name(plan.markets);
+  const auto methods = by_name(plan.methods);
+  for (const Market& market : stored.markets)
+    if (!markets.contains(market.name))
+      refuse_less(file, fmt::format("market \"{}\"", printable(market.name)));
+  for (const Method& method : stored.methods)
+    if (!methods.contains(method.name))
+      refuse_less(file, fmt::format("method \"{}\"", printable(method.name)));
+  std::set<Key> planned;
+  std::set<std::tuple<Index, std::string, Index>> planned_ks;
+  for (const Cell& cell : plan.cells) {
+    planned.insert(key_of(cell, cell.market, cell.method));
+    planned_ks.insert({cell.market, cell.k_given, cell.k});
+  }
+  for (const Cell& cell : stored.cells) {
+    const Market& market = stored.markets[static_cast<std::size_t>(cell.market)];
+    const Method& method = stored.methods[static_cast<std::size_t>(cell.method)];
+    const auto m = static_cast<Index>(markets.at(market.name));
+    if (planned.contains(key_of(cell, m, static_cast<Index>(methods.at(method.name))))) continue;
+    const std::string where =
+        fmt::format("market \"{}\", method \"{}\"", printable(market.name), printable(method.name));
+    if (!planned_ks.contains({m, cell.k_given, cell.k}))
+      refuse_less(file, fmt::format("k = {} ({})", printable(cell.k_given), where));
+    if (cell.seed) refuse_less(file, fmt::format("seed {} ({})", *cell.seed, where));
+    refuse_less(file, fmt::format("a cell of {}, k = {}", where, printable(cell.k_given)));
+  }
 }
 
 void write_list(Connection& connection, const char* sql, Id owner,
@@ -285,6 +324,7 @@ void check_same_study(const Results& plan, const Results& stored, const std::str
   for (const Method& method : plan.methods)
     if (const auto found = methods.find(method.name); found != methods.end())
       check_method(method, stored.methods[found->second], file);
+  check_nothing_left_out(plan, stored, file);
 }
 
 Planned write_plan(Connection& connection, const Results& plan, const Stored& stored) {

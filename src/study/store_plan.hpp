@@ -13,7 +13,8 @@ namespace sharpen::study {
 Results checked_plan(const Results& plan);
 
 // Throws InputError that names the first thing that is not as it was when the file's study began:
-// its name, a market's data, a method's settings. What is only in one of the two is no conflict.
+// its name, a market's data, a method's settings; or that the file holds and the plan does not, as
+// the plan's settings would not describe the file. What only the plan has is no conflict.
 void check_same_study(const Results& plan, const Results& stored, const std::string& file);
 
 // Writes the plan into the tables, beside what is there: rows that are new are added, positions,

@@ -47,20 +47,18 @@ TEST(StorePlan, MoreSeedsKeepWhatIsDone) {
   EXPECT_EQ(done, small.cells.size());
 }
 
-TEST(StorePlan, FewerSeedsLoseNothing) {
+TEST(StorePlan, FewerSeedsAreRefusedAndLoseNothing) {
   const Folder folder;
   const auto file = folder / "study.db";
   const Results large = small_plan(3), small = small_plan(1);
   write_small_study(file, large);
-  {
-    const Store store(file, small);
-    ASSERT_EQ(store.states().size(), small.cells.size());
-    EXPECT_EQ(store.states()[0], CellState::done);
-  }
-  const Results found = read_store(file);
-  ASSERT_EQ(found.cells.size(), large.cells.size());
-  for (std::size_t at = 0; at < small.cells.size(); ++at)
-    EXPECT_EQ(found.cells[at].method, small.cells[at].method);
+  const std::string before = bytes_of(file);
+  const auto says =
+      ThrowsMessage<InputError>(AllOf(HasSubstr(file.string() + ": holds seed 2 (market "),
+                                      HasSubstr("give another --out, or --force")));
+  EXPECT_THAT([&] { Store(file, small); }, says);
+  EXPECT_THAT([&] { states_in(file, small); }, says);
+  EXPECT_EQ(bytes_of(file), before);
   const Store again(file, large);
   EXPECT_EQ(again.states().back(), CellState::failed);
   EXPECT_EQ(again.states().front(), CellState::done);
@@ -128,9 +126,10 @@ TEST_P(StoreRefusal, NamesWhatChangedAndLeavesTheFile) {
   const std::string before = bytes_of(file);
   GetParam().make(plan);
   EXPECT_THAT([&] { Store(file, plan); },
-              ThrowsMessage<InputError>(AllOf(HasSubstr(std::string(GetParam().says)),
-                                              HasSubstr(file.string() + ": "),
-                                              HasSubstr("give another --out"))));
+              ThrowsMessage<InputError>(
+                  AllOf(HasSubstr(std::string(GetParam().says)), HasSubstr(file.string() + ": "),
+                        HasSubstr("give another --out, or --force, which sets "
+                                  "study.db aside and begins anew"))));
   EXPECT_EQ(bytes_of(file), before);
 }
 
@@ -161,6 +160,23 @@ INSTANTIATE_TEST_SUITE_P(
                "pfl oscar;"},
         Change{"ensemble", [](Results& plan) { plan.methods[2].ensemble = 6; },
                "ensemble 6, cost 2.5; was paper, 0.5, 3, 2.5;"},
+        Change{"market_left_out",
+               [](Results& plan) {
+                 plan.markets.pop_back();
+                 std::erase_if(plan.cells, [](const Cell& cell) { return cell.market == 1; });
+               },
+               "holds market \"ftse\", which is not in what is asked for now;"},
+        Change{"method_left_out",
+               [](Results& plan) {
+                 plan.methods.pop_back();
+                 std::erase_if(plan.cells, [](const Cell& cell) { return cell.method == 2; });
+               },
+               "holds method \"dfl-oscar\", which"},
+        Change{"k_left_out",
+               [](Results& plan) {
+                 for (Cell& cell : plan.cells) cell.k_given += "0";
+               },
+               "holds k = "},
         Change{"name", [](Results& plan) { plan.name = "large"; },
                "holds the study \"small\", and not \"large\";"}),
     [](const auto& tested) { return std::string(tested.param.name); });
