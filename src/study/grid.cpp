@@ -58,6 +58,11 @@ std::vector<Given> common_settings(const Values& values) {
   return out;
 }
 
+// A study takes a list of them, and beside tables of methods one number for all.
+bool one_ensemble(const Values& values) {
+  return given(values, "ensemble") && values.list("ensemble").size() == 1;
+}
+
 [[noreturn]] void refuse(const Values& values, std::string_view name, const std::string& what) {
   throw InputError(fmt::format("{}: {}", values.given_as(name), what));
 }
@@ -72,7 +77,9 @@ std::vector<std::string> checked_list(const Values& values, std::string_view nam
                                       std::string_view row, std::vector<std::string> preset) {
   std::vector<std::string> out;
   for (const std::string& item : list_or(values, name, std::move(preset))) {
-    const Setting& setting = *backtest_row(row);
+    Setting setting = *backtest_row(row);
+    // A study has no place for its file, and so nothing offers it; Lists says why.
+    if (row == "framework" && item != "signal") std::erase(setting.choices, "signal");
     std::string text;
     try {
       text = settings::write(setting, settings::parse(setting, item));
@@ -97,13 +104,20 @@ std::uint64_t seed_of(const Values& values, std::string_view text) {
   return seed;
 }
 
+[[noreturn]] void refuse_seeds(const Values& values, std::uint64_t count) {
+  refuse(values, "seeds",
+         fmt::format("{} seeds are more than {}, the most that a study may have; give fewer", count,
+                     kMostSeeds));
+}
+
 // 5: five seeds from the one after --seed; 3,7: these; 1-5: from one to the other.
 std::vector<std::uint64_t> seeds_of(const Values& values, std::uint64_t preset) {
   const auto first = static_cast<std::uint64_t>(values.integer("seed"));
   std::vector<std::uint64_t> out;
   const auto add = [&](std::uint64_t from, std::uint64_t to) {
-    if (to < from) refuse(values, "seeds", fmt::format("{}-{} runs backwards", from, to));
-    if (to - from >= kMostSeeds) refuse(values, "seeds", fmt::format("more than {}", kMostSeeds));
+    if (to < from)
+      refuse(values, "seeds", fmt::format("{}-{} runs backwards; write {}-{}", from, to, to, from));
+    if (to - from >= kMostSeeds) refuse_seeds(values, to - from + 1);
     for (std::uint64_t seed = from; seed <= to; ++seed) {
       if (std::find(out.begin(), out.end(), seed) != out.end())
         refuse(values, "seeds", fmt::format("{} is given twice; leave one out", seed));
@@ -123,7 +137,7 @@ std::vector<std::uint64_t> seeds_of(const Values& values, std::uint64_t preset) 
       if (count == 0) refuse(values, "seeds", "0 leaves nothing to do; give 1 or more");
       add(first + 1, first + count);
     }
-    if (out.size() > kMostSeeds) refuse(values, "seeds", fmt::format("more than {}", kMostSeeds));
+    if (out.size() > kMostSeeds) refuse_seeds(values, out.size());
   }
   return out;
 }
@@ -136,6 +150,12 @@ void check_count(double methods) {
         fmt::format("the study has up to {:.0f} methods, more than {:.0f}; leave some "
                     "out",
                     methods, kMostMethods));
+}
+
+void add_common_ensemble(const Values& values, std::vector<Given>& common) {
+  if (one_ensemble(values))
+    common.push_back({"ensemble", checked_list(values, "ensemble", "ensemble", {}).front(),
+                      values.place("ensemble")});
 }
 
 // What a grid of lists makes of itself: every framework with every optimizer, and so on.
@@ -257,7 +277,10 @@ std::vector<MethodGrid> methods_of(const Values& values, const std::string& pres
     if (!preset.empty() && !(preset == "alpha" && name == "alphas"))
       refuse(values, name,
              fmt::format("--preset {} has its own methods; leave one of them out", preset));
-    if (!tables.empty())
+    if (!tables.empty() && name == "ensemble" && !one_ensemble(values))
+      refuse(values, name,
+             "a list cannot go with [[method]] tables; give one number, or ensemble in the tables");
+    if (!tables.empty() && name != "ensemble")
       refuse(values, name, "cannot go with [[method]] tables; leave one of them out");
   }
   if (!preset.empty() && !tables.empty())
@@ -355,10 +378,12 @@ Grid grid_of(const Values& values, std::string_view toml, std::string_view file_
   Grid out;
   out.name = name_of(values, preset);
   out.common = common_settings(values);
+  if (!tables.methods.empty()) add_common_ensemble(values, out.common);
   out.markets = markets_of(values, preset, tables.markets);
   out.ks = checked_list(values, "k", "k",
                         preset.empty() ? std::vector<std::string>{"10%"}
                                        : std::vector<std::string>{"10%", "15%", "20%"});
+  if (given(values, "k")) out.ks_given_as = values.given_as("k");
   out.methods = methods_of(values, preset, tables.methods);
   out.seeds = seeds_of(values, preset == "demo" ? 3 : 5);
   check_names(out.markets, "market");

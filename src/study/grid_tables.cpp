@@ -61,20 +61,33 @@ std::string unknown_key(std::string_view key, std::string_view table,
     instead = "; it belongs to a market, whose methods share it, or above the tables to all";
   else if (table == "market" && taken_by_method(key))
     instead = "; it belongs to a method, or above the tables to all of them";
-  const std::string guess = did_you_mean(key, known);
+  std::string guess = did_you_mean(key, known);
+  if (guess.empty())
+    guess = table == "method"
+                ? "; name, label, training and the settings of `sharpen backtest --help` are"
+                : fmt::format("; name, simulate, {} are", fmt::join(kOfMarket, ", "));
   return fmt::format("{} is not a setting of a {}{}", printable(key), table,
                      instead.empty() ? std::string_view(guess) : instead);
 }
 
 std::string text_of(const TomlLine& line) {
   const auto text = line.node->value_exact<std::string>();
-  if (!text || text->empty() || text->find('\0') != std::string::npos)
+  if (!text)
     throw InputError(fmt::format("{} = {} must be a text in quotes", line.key,
+                                 settings::toml_shown(*line.node)));
+  if (text->empty())
+    throw InputError(
+        fmt::format("{} = \"\" is empty; write a text, or leave the line out", line.key));
+  if (text->find('\0') != std::string::npos)
+    throw InputError(fmt::format("{} = {} has a NUL character in it; leave it out", line.key,
                                  settings::toml_shown(*line.node)));
   return *text;
 }
 
-Given given(const Setting& setting, const TomlLine& line, const std::string& place) {
+Given given(Setting setting, const TomlLine& line, const std::string& place) {
+  // A study has no place for its file, and so nothing offers it.
+  if (setting.name == "framework" && line.node->value_or(std::string()) != "signal")
+    std::erase(setting.choices, "signal");
   return {std::string(setting.name),
           settings::write(setting, settings::toml_value(setting, *line.node)), place};
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "sharpen/backtest/configure.hpp"
@@ -180,18 +181,66 @@ market::Panel add_market(const Grid& grid, const MarketGrid& market, const Log& 
   }
 }
 
-void add_cells(const Grid& grid, Index market, Results& results) {
-  const auto n =
-      static_cast<Index>(results.markets[static_cast<std::size_t>(market)].tickers.size());
+// Whether every cell of the two would be the same.
+bool same_market(const Plan& plan, std::size_t a, std::size_t b) {
+  const Market &x = plan.results.markets[a], &y = plan.results.markets[b];
+  if (x.checksum != y.checksum || x.tickers != y.tickers || x.dates != y.dates ||
+      x.first_date != y.first_date || x.training_rows != y.training_rows ||
+      x.periods_per_year != y.periods_per_year || x.risk_free != y.risk_free)
+    return false;
+  return std::ranges::equal(plan.returns[a].values, plan.returns[b].values, [](double u, double v) {
+    return std::bit_cast<std::uint64_t>(u) == std::bit_cast<std::uint64_t>(v);
+  });
+}
+
+// The last market read is none of those before it under another name.
+void check_new_market(const Grid& grid, const Plan& plan) {
+  const std::size_t last = plan.returns.size() - 1;
+  for (std::size_t before = 0; before < last; ++before)
+    if (same_market(plan, before, last))
+      throw InputError(in_market(
+          grid.markets[last],
+          fmt::format("is the same data, read in the same way, as market {}, and would count "
+                      "twice; leave one of them out",
+                      printable(grid.markets[before].name))));
+}
+
+// Numbers of names to hold, one per k of the grid. Those of a preset may come to the same in a
+// small market, which is worth a warning.
+std::vector<Index> names_held(const Grid& grid, Market& read) {
+  const auto n = static_cast<Index>(read.tickers.size());
+  std::vector<Index> out;
   for (const std::string& k : grid.ks) {
+    const Index names =
+        std::get<settings::CountOrShare>(settings::parse(settings::find("k"), k)).of(n, "k");
+    const auto same = std::find(out.begin(), out.end(), names);
+    if (same != out.end()) {
+      const std::string what =
+          fmt::format("k = {} and k = {} are both {} of its {} assets",
+                      grid.ks[static_cast<std::size_t>(same - out.begin())], k, names, n);
+      if (!grid.ks_given_as.empty())
+        throw InputError(fmt::format("{}, and would count twice; leave one of them out of {}", what,
+                                     grid.ks_given_as));
+      read.warnings.push_back(what + ", and count twice; give -k");
+    }
+    out.push_back(names);
+  }
+  return out;
+}
+
+void add_cells(const Grid& grid, Index market, Results& results) {
+  const MarketGrid& described = grid.markets[static_cast<std::size_t>(market)];
+  std::vector<Index> names;
+  try {
+    names = names_held(grid, results.markets[static_cast<std::size_t>(market)]);
+  } catch (const InputError& error) {
+    throw InputError(in_market(described, error.what()));
+  }
+  for (std::size_t k = 0; k < grid.ks.size(); ++k) {
     Cell cell;
     cell.market = market;
-    cell.k_given = k;
-    try {
-      cell.k = std::get<settings::CountOrShare>(settings::parse(settings::find("k"), k)).of(n, "k");
-    } catch (const InputError& error) {
-      throw InputError(in_market(grid.markets[static_cast<std::size_t>(market)], error.what()));
-    }
+    cell.k_given = grid.ks[k];
+    cell.k = names[k];
     for (std::size_t method = 0; method < results.methods.size(); ++method) {
       cell.method = static_cast<Index>(method);
       if (results.methods[method].training.empty()) {
@@ -240,6 +289,7 @@ Plan plan_study(const Grid& grid, const Log& log) {
     }
   for (std::size_t market = 0; market < grid.markets.size(); ++market) {
     plan.returns.push_back(add_market(grid, grid.markets[market], log, plan.results));
+    check_new_market(grid, plan);
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
   return plan;

@@ -156,12 +156,51 @@ TEST(StudyCommand, NoticesAChangedFile) {
   EXPECT_EQ(changed.exit_code, 2);
   EXPECT_THAT(changed.err, HasSubstr("p.csv"));
   EXPECT_THAT(changed.err, HasSubstr("--out"));
+  EXPECT_THAT(changed.err, HasSubstr("--force, which sets study.db aside"));
   std::vector<std::string> afresh = command;
   afresh.push_back("--force");
   const Finished forced = run_program(afresh);
   EXPECT_EQ(forced.exit_code, 0) << forced.err;
   EXPECT_THAT(forced.err, HasSubstr("the study that was there is now"));
   EXPECT_EQ(run_program(command).exit_code, 0);
+}
+
+TEST(StudyCommand, SaysOnceWhatIsOddAboutAMarket) {
+  const Folder folder;
+  market::Panel monthly = market::simulate({.assets = 5, .days = 80, .seed = 3});
+  for (Index row = 0; row < monthly.rows(); ++row) {
+    const int year = 2000 + static_cast<int>(row) / 12, month = static_cast<int>(row) % 12 + 1;
+    monthly.dates[static_cast<std::size_t>(row)] =
+        std::to_string(year) + (month < 10 ? "-0" : "-") + std::to_string(month) + "-28";
+  }
+  market::write_panel(monthly, folder.path("monthly.csv"));
+  const Finished run = run_program({"study", "--prices", folder.path("monthly.csv"), "--frameworks",
+                                    "historic,rolling", "-k", "2,3", "--lookback", "20", "--json",
+                                    "--out", folder.path("out")});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const json warnings = json::parse(run.out)["warnings"];
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_THAT(warnings[0].get<std::string>(), HasSubstr("periods a year by the dates"));
+  EXPECT_EQ(run.err, "sharpen: warning: " + warnings[0].get<std::string>() + "\n");
+}
+
+TEST(StudyCommand, GrowsAndDoesNotShrink) {
+  const Folder folder;
+  const auto study = [&](const std::string& text) {
+    return run_program({"study",
+                        folder.file("s.toml", "k = 2\nlookback = 15\n" + text +
+                                                  "[[method]]\nframework = \"rolling\"\n"),
+                        "--out", folder.path("out")});
+  };
+  const std::string a = "[[market]]\nname = \"a\"\nsimulate = { assets = 5, days = 140 }\n";
+  const std::string b =
+      "[[market]]\nname = \"b\"\nsimulate = { assets = 5, days = 140, seed = 7 }\n";
+  EXPECT_EQ(study(a).exit_code, 0);
+  EXPECT_EQ(study(a + b).exit_code, 0);
+  const Finished less = study(b);
+  EXPECT_EQ(less.exit_code, 2);
+  EXPECT_THAT(less.err, HasSubstr("holds market \"a\", which is not in what is asked for now"));
+  EXPECT_THAT(less.err, HasSubstr("--out"));
 }
 
 TEST(StudyCommand, AFailedCellIsNamedAndTheExitCodeSaysSo) {
@@ -184,12 +223,14 @@ TEST(StudyCommand, AFailedCellIsNamedAndTheExitCodeSaysSo) {
 
 TEST(StudyCommand, TakesRepeatedFlags) {
   const Folder folder;
+  std::uint64_t seed = 0;
   for (const std::string name : {"a.csv", "b.csv", "c.csv"})
-    market::write_panel(market::simulate({.assets = 4, .days = 140}), folder.path(name));
+    market::write_panel(market::simulate({.assets = 4, .days = 140, .seed = ++seed}),
+                        folder.path(name));
   const Finished run = run_program(
       {"study", "--prices", folder.path("a.csv") + "," + folder.path("b.csv"), "--prices",
        folder.path("c.csv"), "--frameworks", "historic", "--optimizers", "oscar", "-k", "1,2", "-k",
-       "50%", "--dry-run", "--lookback", "20", "--json", "--out", folder.path("out")});
+       "75%", "--dry-run", "--lookback", "20", "--json", "--out", folder.path("out")});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const json answer = json::parse(run.out);
   EXPECT_EQ(answer["action"], "dry-run");
@@ -209,6 +250,62 @@ TEST(StudyCommand, PrintsAConfigurationThatIsTheSameStudy) {
   const Finished again = run_program({"study", folder.file("t.toml", first.out), "--print-config"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(again.out, first.out);
+}
+
+TEST(StudyCommand, RefusesWhatWouldCountTwice) {
+  const Folder folder;
+  for (const std::string name : {"a.csv", "b.csv"})
+    market::write_panel(market::simulate({.assets = 4, .days = 140}), folder.path(name));
+  const auto run = [&](const std::string& prices, const std::string& k) {
+    return run_program({"study", "--prices", prices, "--frameworks", "historic", "-k", k,
+                        "--dry-run", "--lookback", "20"});
+  };
+  const Finished twins = run(folder.path("a.csv") + "," + folder.path("b.csv"), "2");
+  EXPECT_EQ(twins.exit_code, 2);
+  EXPECT_THAT(twins.err,
+              HasSubstr("market b: is the same data, read in the same way, as market a"));
+  const Finished names = run(folder.path("a.csv"), "2,50%");
+  EXPECT_EQ(names.exit_code, 2);
+  EXPECT_THAT(names.err, HasSubstr("market a: k = 2 and k = 50% are both 2 of its 4 assets"));
+}
+
+TEST(StudyCommand, SaysWhatToDoInstead) {
+  const Folder folder;
+  const std::string market = "[[market]]\nsimulate = { assets = 5, days = 140 }\n";
+  const auto said = [&](const std::string& text, const std::vector<std::string>& flags) {
+    std::vector<std::string> command = {"study", folder.file("s.toml", text), "--print-config"};
+    command.insert(command.end(), flags.begin(), flags.end());
+    const Finished run = run_program(command);
+    EXPECT_EQ(run.exit_code, 2) << text;
+    return run.err;
+  };
+  EXPECT_THAT(said(market, {"--seeds", "5-1"}), HasSubstr("write 1-5"));
+  EXPECT_THAT(said(market, {"--seeds", "100000000"}), HasSubstr("give fewer"));
+  EXPECT_THAT(said(market, {"--frameworks", "foo"}),
+              HasSubstr("is not one of rolling, historic, pfl, dfl\n"));
+  EXPECT_THAT(said(market + "name = \"\"\n", {}), HasSubstr("s.toml:3: name = \"\" is empty"));
+  EXPECT_THAT(said(market + "name = \"a\\u0000b\"\n", {}), HasSubstr("has a NUL character"));
+  EXPECT_THAT(said(market + "[[method]]\nzzzzzz = 1\n", {}),
+              HasSubstr("the settings of `sharpen backtest --help`"));
+  EXPECT_THAT(said("ensemble = [1, 2]\n" + market + "[[method]]\n", {}),
+              HasSubstr("give one number"));
+  const Finished list = run_program({"study", "--list"});
+  EXPECT_EQ(list.exit_code, 2);
+  EXPECT_THAT(list.err, HasSubstr("give --out DIR"));
+}
+
+TEST(StudyCommand, ForceOverAFileThatIsNoStudySaysSo) {
+  const Folder folder;
+  std::filesystem::create_directory(folder.path("out"));
+  folder.file("out/study.db", "hello");
+  const std::string config = folder.file(
+      "s.toml",
+      "k = 2\nlookback = 15\nensemble = 1\n[[market]]\nsimulate = { assets = 5, days = 140 }\n"
+      "[[method]]\n");
+  const Finished run = run_program({"study", config, "--out", folder.path("out"), "--force"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("the file that was there is now"));
+  EXPECT_THAT(run.out, HasSubstr("1 cell and 0 trainings in"));
 }
 
 TEST(StudyCommand, RefusesFoldersItCannotUse) {

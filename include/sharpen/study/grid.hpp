@@ -52,6 +52,7 @@ struct Grid {
   std::vector<Given> common;  // settings of every method
   std::vector<MarketGrid> markets;
   std::vector<std::string> ks;  // "10%", "5"
+  std::string ks_given_as;      // "--k"; "": by the preset
   std::vector<MethodGrid> methods;
   std::vector<std::uint64_t> seeds;
   std::string toml;  // the description, whole: grid_of reads it back to the same grid
