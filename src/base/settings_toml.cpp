@@ -35,7 +35,8 @@ std::string toml_shown(const toml::node& node) {
 namespace {
 
 std::string_view expected(const Setting& setting) {
-  if (setting.numbers) return "a list, [1, \"10%\"]";
+  if (setting.numbers)
+    return setting.name == "k" ? "a list, [1, \"10%\"]" : "a list, [1, 2] or [\"1\", \"2\"]";
   switch (setting.kind) {
     case Kind::flag: return "true or false";
     case Kind::integer: return "a whole number";
