@@ -189,20 +189,33 @@ Comparison compare(const Summary& summary, Index group, Index a, Index b,
   return out;
 }
 
-// Of the competing methods, the two with the highest mean Sharpe ratio; the first of equal ones.
+// The competing methods of a group that trade at this cost, by falling mean Sharpe ratio.
+std::vector<Index> ranking(const Summary& summary, Index group, double cost) {
+  const auto sharpe = [&](Index m) { return summary.entry(group, m)[Figure::sharpe].mean; };
+  std::vector<Index> out;
+  for (Index c = 0; c < summary.competing; ++c) {
+    const Index m = summary.columns[at(c)];
+    if (summary.costs[at(m)] == cost && summary.is_ranked(group, m)) out.push_back(m);
+  }
+  std::ranges::stable_sort(out, [&](Index a, Index b) { return sharpe(a) > sharpe(b); });
+  return out;
+}
+
 void compare_best(Summary& out, const backtest::BootstrapSettings& settings,
                   const Threads& threads) {
-  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g) {
-    std::vector<Index> ranked;
-    for (Index c = 0; c < out.competing; ++c)
-      if (out.entry(g, out.columns[at(c)])[Figure::sharpe].n > 0)
-        ranked.push_back(out.columns[at(c)]);
-    std::ranges::stable_sort(ranked, [&](Index a, Index b) {
-      return out.entry(g, a)[Figure::sharpe].mean > out.entry(g, b)[Figure::sharpe].mean;
-    });
-    if (ranked.size() >= 2)
-      out.best.push_back(compare(out, g, ranked[0], ranked[1], settings, threads));
-  }
+  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g)
+    for (const double cost : out.cost_levels()) {
+      const std::vector<Index> ranked = ranking(out, g, cost);
+      if (ranked.size() < 2) continue;
+      const double highest = out.entry(g, ranked[0])[Figure::sharpe].mean;
+      // Equal ones share the place: testing them against each other would say nothing, so that is
+      // done only where there is no other.
+      const auto next = std::ranges::find_if(
+          ranked, [&](Index m) { return out.entry(g, m)[Figure::sharpe].mean != highest; });
+      out.leaders.push_back({g, cost, {ranked.begin(), next}});
+      const Index second = next != ranked.end() ? *next : ranked[1];
+      out.best.push_back(compare(out, g, ranked[0], second, settings, threads));
+    }
 }
 
 void compare_planned(const Results& results, Summary& out,
@@ -211,10 +224,14 @@ void compare_planned(const Results& results, Summary& out,
     const study::Method& method = results.methods[at(m)];
     return method.role == Role::paper && method.framework == framework;
   };
+  const auto has_run = [&](Index g, Index m) {
+    return out.entry(g, m).done > 0 && out.entry(g, m).ruined == 0;
+  };
   for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g)
     for (Index a = 0; a < out.methods; ++a)
       for (Index b = 0; b < out.methods; ++b)
-        if (is(a, "dfl") && is(b, "pfl") && out.entry(g, a).done > 0 && out.entry(g, b).done > 0)
+        if (is(a, "dfl") && is(b, "pfl") && out.costs[at(a)] == out.costs[at(b)] && has_run(g, a) &&
+            has_run(g, b))
           out.planned.push_back(compare(out, g, a, b, settings, threads));
 }
 
@@ -233,6 +250,20 @@ bool Comparison::agrees() const {
 
 bool Comparison::contrary() const {
   return (test.difference > 0.0 || test.difference < 0.0) && !agrees();
+}
+
+bool Summary::is_ranked(Index group, Index method) const {
+  const Entry& of = entry(group, method);
+  return of[Figure::sharpe].n > 0 && of.ruined == 0;
+}
+
+std::vector<double> Summary::cost_levels() const {
+  std::vector<double> out;
+  for (const Index m : columns)
+    if (!std::isnan(costs[at(m)])) out.push_back(costs[at(m)]);
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
 }
 
 const FigureInfo& info(Figure figure) { return kInfos[static_cast<std::size_t>(figure)]; }
@@ -274,6 +305,7 @@ Summary summarize(const study::Results& results, const backtest::BootstrapSettin
   Summary out;
   out.methods = static_cast<Index>(results.methods.size());
   out.replications = settings.replications;
+  for (const study::Method& method : results.methods) out.costs.push_back(method.cost_bps);
   for (const study::Cell& cell : results.cells)
     out.of_cells.push_back(figures_of(cell, results.markets[at(cell.market)]));
   add_groups(results, out);

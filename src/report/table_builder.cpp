@@ -27,6 +27,8 @@ std::string seed_text(const study::Cell& cell) {
 
 bool is_better(double a, double b, int better) { return better > 0 ? a > b : a < b; }
 
+bool is_ranked(const Cell& cell) { return std::isfinite(cell.value) && (cell.marks & ruined) == 0; }
+
 }  // namespace
 
 std::vector<Column> Builder::row_names() const { return {{.head = "market"}, {.head = "k"}}; }
@@ -73,30 +75,39 @@ Cell Builder::estimate_cell(Index group, Index method, Figure figure) const {
   return cell;
 }
 
-void Builder::mark_best_of(Row& row, std::size_t first, std::size_t count, int better) const {
-  std::size_t candidates = 0;
-  double best = std::numeric_limits<double>::quiet_NaN();
-  for (std::size_t c = first; c < first + count; ++c) {
-    const double value = row.cells[c].value;
-    if (!std::isfinite(value)) continue;
-    ++candidates;
-    if (std::isnan(best) || is_better(value, best, better)) best = value;
+void Builder::mark_best_of(Row& row, std::size_t first, std::span<const Index> methods,
+                           int better) const {
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    Cell& cell = row.cells[first + i];
+    if (!is_ranked(cell)) continue;
+    bool rivals = false, beaten = false;
+    for (std::size_t j = 0; j < methods.size(); ++j) {
+      const Cell& other = row.cells[first + j];
+      const bool fair = summary.costs[at(methods[i])] == summary.costs[at(methods[j])];
+      if (i == j || !fair || !is_ranked(other)) continue;
+      rivals = true;
+      beaten = beaten || is_better(other.value, cell.value, better);
+    }
+    if (rivals && !beaten) cell.emphasis = Emphasis::best;
   }
-  if (candidates < 2) return;
-  for (std::size_t c = first; c < first + count; ++c)
-    if (row.cells[c].value == best) row.cells[c].emphasis = Emphasis::best;
 }
 
 void Builder::mark_best(Row& row, Figure figure) const {
   const std::size_t first = row_names().size(), competing = at(summary.competing);
   const int better = info(figure).better;
-  mark_best_of(row, first, competing, better);
-  double best = std::numeric_limits<double>::quiet_NaN();
-  for (std::size_t c = first; c < first + competing; ++c)
-    if (row.cells[c].emphasis == Emphasis::best) best = row.cells[c].value;
-  if (std::isnan(best)) return;
-  for (std::size_t c = first + competing; c < row.cells.size(); ++c)
-    if (is_better(row.cells[c].value, best, better)) row.cells[c].emphasis = Emphasis::apart;
+  mark_best_of(row, first, std::span(summary.columns).first(competing), better);
+  for (std::size_t c = competing; c < summary.columns.size(); ++c) {
+    Cell& cell = row.cells[first + c];
+    bool above = false;
+    for (std::size_t d = 0; d < competing; ++d) {
+      const Cell& other = row.cells[first + d];
+      const bool fair =
+          summary.costs[at(summary.columns[c])] == summary.costs[at(summary.columns[d])];
+      if (fair && other.emphasis == Emphasis::best)
+        above = is_better(cell.value, other.value, better);
+    }
+    if (above && is_ranked(cell)) cell.emphasis = Emphasis::apart;
+  }
 }
 
 Table cells_table(const Builder& make) {

@@ -1,6 +1,7 @@
 // What the tables of a report are built from.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ struct Builder {
   Cell estimate_cell(Index group, Index method, Figure figure) const;
   // Of a row with a cell per method of the summary's columns.
   void mark_best(Row& row, Figure figure) const;
-  // Of cells [first, first + count): every one with the best mean, if at least two have one.
-  void mark_best_of(Row& row, std::size_t first, std::size_t count, int better) const;
+  // Of the cells of these methods, from `first` on: at every cost those with the best mean, if at
+  // least two have one. What is ruined does not count.
+  void mark_best_of(Row& row, std::size_t first, std::span<const Index> methods, int better) const;
 };
 
 Table cells_table(const Builder& make);

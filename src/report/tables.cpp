@@ -71,19 +71,33 @@ constexpr std::string_view kPicked =
     "as lower bounds. A large p says that these days cannot tell the two apart, not that they are "
     "equal.";
 
+double cost_of(const Summary& summary, const Comparison& test) { return summary.costs[at(test.a)]; }
+
 // The paper's Table 1, with the runner-up and p behind the methods.
 Table sharpe_table(const Builder& make) {
   const Summary& summary = make.summary;
   Table out = matrix(make, Figure::sharpe, "sharpe", "Annualised Sharpe ratio, out of sample");
   if (summary.best.empty()) return out;
-  const std::string group = "best against runner-up";
-  out.columns.push_back({.head = "runner-up", .figure = "runner_up", .group = group});
-  out.columns.push_back({.head = "p", .figure = "p_value", .group = group});
-  out.columns.push_back({.head = "Holm", .figure = "p_holm", .group = group});
+  const std::size_t methods = out.columns.size();
+  std::vector<double> costs;  // that have a best
+  for (const double cost : summary.cost_levels())
+    if (std::ranges::any_of(summary.best,
+                            [&](const Comparison& test) { return cost_of(summary, test) == cost; }))
+      costs.push_back(cost);
+  for (const double cost : costs) {
+    const bool one = summary.cost_levels().size() == 1;
+    const std::string group =
+        "best against runner-up" + (one ? std::string() : fmt::format(" at {:g} bp", cost));
+    const std::string at_cost = one ? std::string() : fmt::format("_at_{:g}bp", cost);
+    out.columns.push_back({.head = "runner-up", .figure = "runner_up" + at_cost, .group = group});
+    out.columns.push_back({.head = "p", .figure = "p_value" + at_cost, .group = group});
+    out.columns.push_back({.head = "Holm", .figure = "p_holm" + at_cost, .group = group});
+  }
   for (Row& row : out.rows) row.cells.resize(out.columns.size());
   for (const Comparison& test : summary.best) {
     std::vector<Cell>& cells = out.rows[at(test.group)].cells;
-    const std::size_t first = out.columns.size() - 3;
+    const auto level = std::ranges::find(costs, cost_of(summary, test)) - costs.begin();
+    const std::size_t first = methods + 3 * static_cast<std::size_t>(level);
     cells[first] = Cell::of(make.results.methods[at(test.b)].label);
     cells[first + 1] = Cell::number(test.test.p_value, 3);
     cells[first + 2] = Cell::number(test.p_adjusted, 3);
@@ -149,7 +163,9 @@ Table significance_table(const Builder& make) {
 Table planned_table(const Builder& make) {
   Table out = comparison_table(make, make.summary.planned, "planned",
                                "Decision-focused against prediction-focused learning");
-  out.notes.emplace_back("These pairs were fixed before any result was seen.");
+  out.notes.emplace_back(
+      "These pairs were fixed before any result was seen: methods that trade at the same cost. A "
+      "method with a run that ended in ruin is not tested.");
   return out;
 }
 
@@ -183,7 +199,7 @@ Table alpha_table(const Builder& make) {
       row.cells.push_back(make.estimate_cell(static_cast<Index>(g), m, Figure::sharpe));
       any = any || row.cells.back().kind != Cell::Kind::none;
     }
-    make.mark_best_of(row, make.row_names().size(), swept.size(), 1);
+    make.mark_best_of(row, make.row_names().size(), swept, 1);
     if (any) out.rows.push_back(std::move(row));
   }
   out.notes.emplace_back(kSpread);

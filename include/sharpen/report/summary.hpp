@@ -12,7 +12,8 @@
 //
 // Tables rank methods by the mean of their runs' Sharpe ratios, which is not the Sharpe ratio of
 // the averaged returns: the test may find the lower of two means the better one. It speaks for a
-// ranking only where its difference has the same sign.
+// ranking only where its difference has the same sign. Ranked and tested are methods that trade at
+// the same cost, and none with a run that ended in ruin.
 #pragma once
 
 #include <array>
@@ -110,20 +111,35 @@ struct Comparison {
   bool is_clear(double level = 0.05) const { return agrees() && p_adjusted < level; }
 };
 
+// The methods of a group with the highest mean Sharpe ratio among those that trade at one cost.
+struct Leader {
+  Index group = 0;
+  double cost_bps = 0.0;
+  std::vector<Index> methods;  // several if they are equal
+};
+
 struct Summary {
   std::vector<Group> groups;
   Index methods = 0;
   std::vector<Entry> entries;                          // (groups, methods)
   std::vector<std::array<double, kFigures>> of_cells;  // NaN unless done
-  std::vector<Index> columns;    // methods that tables show: the paper's, then ours, or the sweep's
-  Index competing = 0;           // of columns: those that compete for the best of a row
-  std::vector<Comparison> best;  // the best of each group with the runner-up, where there are two
-  std::vector<Comparison> planned;  // each dfl of the paper with each pfl, in every group
+  std::vector<Index> columns;  // methods that tables show: the paper's, then ours, or the sweep's
+  Index competing = 0;         // of columns: those that compete for the best of a row
+  std::vector<double> costs;   // of the methods, in basis points
+  // Per group and cost, where at least two methods are ranked; and the first of those with the
+  // runner-up, which is the next one that is not equal, if there is one.
+  std::vector<Leader> leaders;
+  std::vector<Comparison> best;
+  // Each dfl of the paper with each pfl at the same cost, in every group, unless a run is ruined.
+  std::vector<Comparison> planned;
   Index replications = 0;
 
   const Entry& entry(Index group, Index method) const {
     return entries[static_cast<std::size_t>(group * methods + method)];
   }
+  // Ruin is no strategy: a method with a ruined run is never the best of anything.
+  bool is_ranked(Index group, Index method) const;
+  std::vector<double> cost_levels() const;  // of the columns, rising
 };
 
 // `settings`: of the tests; equal bits for any number of threads. Throws InputError for results
