@@ -52,7 +52,11 @@ Format format_of(const Values& values) {
   if (ending == ".md") return Format::markdown;
   if (ending == ".tex") return Format::latex;
   if (ending == ".csv") return Format::csv;
-  return Format::text;
+  if (ending.empty() || ending == ".txt") return Format::text;
+  throw InputError(fmt::format(
+      "out = {} has an ending of no format; use .html, .htm, .txt, .md, .tex or .csv, or give "
+      "--format",
+      shown(values.text("out"))));
 }
 
 // Where a report goes; empty for standard output.
@@ -124,6 +128,7 @@ std::string size_text(std::size_t bytes) {
 
 void make_report(const Values& values) {
   const fs::path file = study_file(values);
+  if (values.has("out")) check_place(values.text("out"), file, values.flag("force"));
   const Format format = format_of(values);
   const fs::path out = place_of(values, format, file);
   if (!out.empty()) check_place(out, file, values.flag("force"));

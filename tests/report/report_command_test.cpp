@@ -95,6 +95,22 @@ TEST(ReportCommand, TakesTheFormatFromTheEndingOfOut) {
   }
 }
 
+TEST(ReportCommand, RefusesAnEndingOfNoFormat) {
+  const Folder folder;
+  const std::string file = stored(folder);
+  for (const char* name : {"a.pdf", "a.html.gz", "a.HTM_"}) {
+    EXPECT_THAT(refused({file, "--out", folder.path(name)}),
+                HasSubstr("has an ending of no format; use .html, .htm, .txt, .md, .tex or .csv, "
+                          "or give --format"))
+        << name;
+    EXPECT_FALSE(std::filesystem::exists(folder.path(name)));
+  }
+  printed({file, "--out", folder.path("a.pdf"), "--format", "csv"});
+  EXPECT_THAT(text_of(folder.path("a.pdf")), StartsWith("table,"));
+  printed({file, "--out", folder.path("plain")});
+  EXPECT_THAT(text_of(folder.path("plain")), StartsWith("Sharpen report"));
+}
+
 TEST(ReportCommand, PrintsTheTablesAskedFor) {
   const Folder folder;
   const std::string file = stored(folder);
