@@ -146,6 +146,15 @@ const Page = (() => {
   const number = (x, digits = 2) => (Number.isFinite(x) ? minus(x.toFixed(digits)) : "–");
   const percent = (x, digits = 1) => (Number.isFinite(x) ? number(100 * x, digits) + " %" : "–");
 
+  // 2500 as 2.5k; powers of ten beyond what has a letter.
+  function brief(x) {
+    const letters = ["", "k", "M", "G", "T"];
+    const size = Math.floor(Math.log10(Math.abs(x)) / 3 + 1e-9);
+    if (!(size >= 1)) return String(x);
+    if (size >= letters.length) return minus(x.toExponential(1));
+    return minus(String(Number((x / 1000 ** size).toPrecision(4)))) + letters[size];
+  }
+
   function fillSelect(select, options, chosen) {
     select.replaceChildren(
       ...options.map(([value, text]) => {
@@ -156,7 +165,7 @@ const Page = (() => {
     );
   }
 
-  return { get, make, number, percent, fillSelect };
+  return { get, make, number, percent, brief, fillSelect };
 })();
 
 // Colours and strokes of methods: colours first, then the same ones dashed.

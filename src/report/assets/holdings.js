@@ -54,8 +54,8 @@ const Holdings = (() => {
     svg.append(first, last);
     const span = number(days / blocks, days % blocks ? 1 : 0);
     const idle =
-      `The ${names.length} names most held of ${picture.held}; each column is a mean over ` +
-      `${span} days. Deepest colour: ${percent(largest)}.`;
+      `The ${names.length === 1 ? "name" : names.length + " names"} most held of ${picture.held}; each column is a mean over ` +
+      `${span} ${span === "1" ? "day" : "days"}. Deepest colour: ${percent(largest)}.`;
     readout.textContent = idle;
     svg.addEventListener("mousemove", (event) => {
       const box = svg.getBoundingClientRect();
@@ -88,7 +88,6 @@ const Holdings = (() => {
     const rows = found.names.map(([name, share, mean]) => {
       const bar = make("span");
       bar.style.width = ((100 * share) / most).toFixed(1) + "%";
-      bar.style.background = Look.css(method);
       return make(
         "tr",
         {},
@@ -101,7 +100,7 @@ const Holdings = (() => {
     place.append(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
     const more = found.held - found.names.length;
     const note =
-      (more > 0 ? `${more} more names were held less often. ` : "") +
+      (more > 0 ? `${more} more ${more === 1 ? "name was" : "names were"} held less often. ` : "") +
       "Over all runs of the method; weight: the mean on days it is held.";
     place.append(make("p", { class: "note" }, note));
   }

@@ -36,6 +36,13 @@ const Lines = (() => {
     );
   }
 
+  // Beside an axis there is room for few digits: 2.5M %, not 2500000.0 %.
+  function tick(chart, y) {
+    const value = chart.percent ? 100 * y : y;
+    if (Math.abs(value) < 1000) return chart.show(y);
+    return Page.brief(value) + (chart.percent ? " %" : "");
+  }
+
   function style(chart) {
     const series = {};
     chart.methods.forEach((method, c) => {
@@ -72,7 +79,7 @@ const Lines = (() => {
     say(chart, row);
   }
 
-  // options: family, methods, columns, show (a value as text), readout, idle, plus dygraphs' own.
+  // options: family, methods, columns, show (a value as text), percent, readout, idle, plus dygraphs' own.
   function draw(div, { dygraph = {}, columns, ...rest }) {
     const chart = { ...rest, div, rows: rowsOf(columns) };
     drop(div);
@@ -92,7 +99,7 @@ const Lines = (() => {
       ...style(chart),
       axes: {
         x: { drawGrid: false },
-        y: { axisLabelWidth: 46, axisLabelFormatter: (y) => chart.show(y), ...chart.y },
+        y: { axisLabelWidth: 60, axisLabelFormatter: (y) => tick(chart, y), ...chart.y },
       },
       highlightCallback: (_, time, __, row) => {
         say(chart, row);

@@ -51,25 +51,42 @@
     common("rolling", rolling, (s) => number(s, 1));
   }
 
-  // As in the paper's figures: decision-focused against two prediction-focused methods.
+  // Decision-focused methods against the prediction-focused ones with the same optimizer, and
+  // against the two of the paper's figures. Those of the paper come first where there are too many.
   function rivals() {
-    const is = (m, framework, optimizers) =>
-      Study.methods[m].role === "paper" &&
-      Study.methods[m].framework === framework &&
-      (!optimizers || optimizers.includes(Study.methods[m].optimizer));
-    const pfl = Look.shown.filter((m) => is(m, "pfl", ["oscar", "mssrm"]));
-    const dfl = Look.shown.filter((m) => is(m, "dfl"));
-    const found = pfl.length > 0 && dfl.length > 0 ? [...pfl, ...dfl] : startingMethods();
-    return found.slice(-4);
+    const most = 6;
+    const of = (framework) =>
+      Look.shown.filter(
+        (m) => Study.methods[m].framework === framework && Study.methods[m].role !== "sweep",
+      );
+    const isPaper = (m) => Study.methods[m].role === "paper";
+    const dfl = of("dfl").sort((a, b) => isPaper(b) - isPaper(a) || a - b);
+    const inFigures = (m) => isPaper(m) && ["oscar", "mssrm"].includes(Study.methods[m].optimizer);
+    const found = [];
+    for (const d of dfl) {
+      const same = (m) => Study.methods[m].optimizer === Study.methods[d].optimizer;
+      const against = of("pfl").filter((m) => same(m) || (isPaper(d) && inFigures(m)));
+      const added = [...against, d].filter((m) => !found.includes(m));
+      if (against.length > 0 && found.length + added.length <= most) found.push(...added);
+    }
+    if (found.length > 0) return { methods: found, learned: true };
+    return { methods: startingMethods().slice(0, most), learned: false };
   }
 
   function drawPanels() {
     const place = get("panels");
     for (const chart of [...Lines.charts]) if (chart.family === "days") Lines.drop(chart.div);
     place.replaceChildren();
+    const shown = rivals();
+    const names = shown.methods.map((m) => Study.methods[m].label);
+    const what = shown.learned
+      ? "Decision-focused against prediction-focused learning"
+      : names.slice(0, -1).join(", ") + (names.length > 1 ? " and " : "") + names.at(-1);
+    get("days-lead").textContent =
+      what + ", one panel for each k of the market chosen above, all on one scale.";
     const panels = groupsOf(chosen.market).map((found) => ({
       ...found,
-      columns: rivals()
+      columns: shown.methods
         .map((m) => ({ m, found: Study.series(found.g, m, chosen.seed) }))
         .filter(({ found: run }) => run)
         .map(({ m, found: run }) => ({ m, times: run.times, values: run.series })),
@@ -92,13 +109,14 @@
         methods: panel.columns.map(({ m }) => m),
         columns: panel.columns,
         show: (r) => percent(r, 1),
+        percent: true,
         readout: get("days-readout"),
         width: 0.9,
         fade: "b8",
         dygraph: { valueRange: most > 0 ? [-1.05 * most, 1.05 * most] : null },
       });
     }
-    const legend = rivals().map((m) => {
+    const legend = shown.methods.map((m) => {
       const item = make("span");
       item.append(Look.swatch(m), " " + Study.methods[m].label);
       return item;
