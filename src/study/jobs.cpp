@@ -1,6 +1,7 @@
 #include "study/jobs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <map>
@@ -47,14 +48,25 @@ double usual_share_of_epochs(const learn::TrainSettings& settings) {
   return std::min(1.0, usual / static_cast<double>(settings.epochs));
 }
 
-Cost training_cost(const Plan& plan, Index cell) {
+// The median: one step that had to wait for something else on the machine says nothing.
+template <class Timed>
+double median_of_three(const Timed& timed) {
+  std::array<double, 3> found = {timed(), timed(), timed()};
+  std::sort(found.begin(), found.end());
+  return found[1];
+}
+
+Cost training_cost(const Plan& plan, Index cell, bool measure) {
   const backtest::BacktestSettings settings = backtest::backtest_settings(plan.values_of(cell));
   const Market& market = market_of(plan, cell);
   learn::TrainSettings training = settings.training;
   if (settings.framework == backtest::Framework::pfl) training.alpha = 0.0;
   try {
-    const learn::TrainingPlan cost = learn::plan_training(
-        first_rows(returns_of(plan, cell), market.training_rows), training, Threads(1));
+    const market::Panel rows = first_rows(returns_of(plan, cell), market.training_rows);
+    learn::TrainingPlan cost = learn::plan_training(rows, training, Threads(1));
+    if (measure)
+      cost.minutes =
+          median_of_three([&] { return learn::plan_training(rows, training, Threads(1)).minutes; });
     const auto test = static_cast<double>(market.dates.size());
     const double times =
         settings.retrain > 0 ? std::ceil(test / static_cast<double>(settings.retrain)) : 1.0;
@@ -81,17 +93,28 @@ double timed_walk(const Plan& plan, Index cell, Index periods) {
   return seconds_since(start);
 }
 
+// Figures of a run, and its rows in the file.
+double seconds_to_keep(const Plan& plan, Index cell) {
+  constexpr double kTransaction = 0.005, kRow = 1e-6, kColumns = 10.0;
+  const auto periods = static_cast<double>(market_of(plan, cell).dates.size());
+  const auto k = static_cast<double>(plan.results.cells[at(cell)].k);
+  return kTransaction + kRow * periods * (kColumns + k);
+}
+
 // One decision alone, then some: the first of a month may cost more than the others.
 double measured_decisions(const Plan& plan, Index cell) {
   constexpr double kQuick = 0.02, kPeriodsPerMonth = 21.0;
   const Market& market = market_of(plan, cell);
   const auto periods = static_cast<Index>(market.dates.size());
   try {
-    if (periods < 8) return timed_walk(plan, cell, periods);
+    const auto timed = [&](Index count) {
+      return median_of_three([&] { return timed_walk(plan, cell, count); });
+    };
+    if (periods < 8) return timed(periods);
     const Index rebalance = static_cast<Index>(plan.values_of(cell).integer("rebalance"));
-    const double first = timed_walk(plan, cell, 1);
+    const double first = timed(1);
     const Index some = std::min(periods, (first < kQuick ? 24 : 3) * rebalance + 1);
-    const double more = timed_walk(plan, cell, some);
+    const double more = first < kQuick ? timed(some) : timed_walk(plan, cell, some);
     const double each = std::max(0.0, more - first) / static_cast<double>(some - 1);
     const bool monthly = plan.values_of(cell).text("optimizer") == "sdr" &&
                          plan.values_of(cell).text("sdr-match") == "monthly";
@@ -155,7 +178,7 @@ void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure) {
     const Cell& cell = plan.results.cells[at(job.cell)];
     if (job.kind == Job::Kind::training) {
       const auto [found, fresh] = trainings.try_emplace({cell.market, cell.method});
-      if (fresh) found->second = training_cost(plan, job.cell);
+      if (fresh) found->second = training_cost(plan, job.cell, measure);
       job.seconds = found->second.seconds;
       job.gigabytes = found->second.gigabytes;
       continue;
@@ -165,7 +188,7 @@ void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure) {
       found->second = measure ? measured_decisions(plan, job.cell)
                               : rough_decision_seconds(plan, job.cell) *
                                     static_cast<double>(decisions(plan, job.cell));
-    job.seconds = found->second;
+    job.seconds = found->second + seconds_to_keep(plan, job.cell);
     job.gigabytes = 1e-9 * static_cast<double>(returns_of(plan, job.cell).values.size()) * 40.0;
   }
 }

@@ -74,10 +74,12 @@ class Runner {
         control_(control),
         jobs_(std::move(jobs)),
         shared_(jobs_.size()),
-        share_(jobs_.size(), 0.0) {
+        share_(jobs_.size(), 0.0),
+        work_(jobs_.size(), 0.0) {
     for (std::size_t job = 0; job < jobs_.size(); ++job) {
       shared_[job].users = static_cast<Index>(jobs_[job].cells.size());
-      total_ += jobs_[job].seconds;
+      work_[job] = jobs_[job].seconds;
+      total_ += work_[job];
     }
     for (const CellState state : store_.states()) {
       tally_.done += state == CellState::done ? 1 : 0;
@@ -147,7 +149,7 @@ class Runner {
   void tell(Index job, double share, bool starts) {
     const std::lock_guard lock(progress_mutex_);
     if (starts) doing_ = name(job);
-    done_ += (share - share_[at(job)]) * jobs_[at(job)].seconds;
+    done_ += (share - share_[at(job)]) * work_[at(job)];
     share_[at(job)] = share;
     if (!control_.progress) return;
     control_.progress({.done = done_,
@@ -158,9 +160,18 @@ class Runner {
                        .doing = doing_});
   }
 
-  std::optional<backtest::Expectations> kept(const std::string& key) {
-    const std::lock_guard lock(store_mutex_);
-    return store_.expectations(key);
+  // What the store has kept of an earlier run is no work of this one.
+  std::optional<backtest::Expectations> kept(Index job) {
+    auto found = [&] {
+      const std::lock_guard lock(store_mutex_);
+      return store_.expectations(jobs_[at(job)].key);
+    }();
+    if (!found) return found;
+    const std::lock_guard lock(progress_mutex_);
+    total_ -= work_[at(job)];
+    done_ -= share_[at(job)] * work_[at(job)];
+    work_[at(job)] = 0.0;
+    return found;
   }
   void keep(const std::string& key, const backtest::Expectations& found) {
     const std::lock_guard lock(store_mutex_);
@@ -187,7 +198,7 @@ class Runner {
   void train(Index job, const Threads& threads) {
     guarded(job, [&] {
       const Job& each = jobs_[at(job)];
-      auto found = kept(each.key);
+      auto found = kept(job);
       if (!found) {
         found =
             backtest::expectations(returns(each.cell), settings(each.cell), threads, control(job));
@@ -203,7 +214,7 @@ class Runner {
   void foresee(Index job, const Threads& threads) {
     guarded(job, [&] {
       const Job& each = jobs_[at(job)];
-      auto found = kept(each.key);
+      auto found = kept(job);
       if (!found) {
         found = stored_oracle(backtest::hindsight_run(returns(each.cell), settings(each.cell),
                                                       threads, control(job)));
@@ -291,7 +302,7 @@ class Runner {
   std::vector<Shared> shared_;
   std::mutex store_mutex_, progress_mutex_;
   std::atomic<bool> broken_ = false;
-  std::vector<double> share_;
+  std::vector<double> share_, work_;  // of each job: the part done, the seconds it takes
   double done_ = 0.0, total_ = 0.0;
   std::string doing_;
   Tally tally_;
