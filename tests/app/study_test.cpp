@@ -29,7 +29,7 @@ using testing::start_program;
 
 // Some seconds of work at most, in many pieces.
 const std::string kStudy =
-    "k = [2, 3]\nseeds = 3\nlookback = 15\nhidden = [\"4\"]\nepochs = 3\nbatch = 32\n"
+    "k = [2, 3]\nseeds = 3\nlookback = 15\nhidden = [4]\nepochs = 3\nbatch = 32\n"
     "[[market]]\nname = \"sim\"\nsimulate = { assets = 6, days = 160, seed = 1 }\n"
     "[[method]]\nframework = \"historic\"\noptimizer = \"sdr\"\nsdr-recovery = \"match\"\n"
     "sdr-match = \"monthly\"\n"
