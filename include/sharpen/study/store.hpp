@@ -29,8 +29,8 @@ class Store {
   // For writing. Makes the file if there is none. `plan`: markets, methods and cells as they are
   // to be computed, all missing. A file of the same plan is gone on with; cells that are new in
   // the plan are added to it. InputError for a file that is no store, has another schema, was made
-  // from other settings, or from inputs that have changed since (named, with the remedy), and if
-  // another process is writing it. StoreFailure.
+  // from other settings or from inputs that have changed since, or holds what the plan leaves out
+  // (named, with the remedy), and if another process is writing it. StoreFailure.
   Store(const std::filesystem::path& file, const Results& plan);
   ~Store();
   Store(Store&&) noexcept;
