@@ -29,7 +29,7 @@ Json figure_json(const Column& column, const Row& row, const Cell& cell) {
   out["seed"] = text_or_null(row.seed);
   out["figure"] = column.figure;
   if (words) {
-    out["text"] = cell.text;
+    out["text"] = cell.key();
     return out;
   }
   out["value"] = cell.value;

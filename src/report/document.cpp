@@ -121,6 +121,60 @@ void add_ruin(const Summary& summary, std::vector<std::string>& out) {
                             runs == 1 ? "its averages describe" : "their averages describe"));
 }
 
+// Whether the runs of two methods have the same returns, bit for bit, seed by seed.
+bool are_alike(const Results& results, const Entry& a, const Entry& b) {
+  if (a.cells.size() != b.cells.size() || a.done == 0) return false;
+  for (std::size_t i = 0; i < a.cells.size(); ++i) {
+    const study::Cell &first = results.cells[at(a.cells[i])],
+                      &second = results.cells[at(b.cells[i])];
+    if (first.state != CellState::done || second.state != CellState::done ||
+        first.seed != second.seed || first.run.returns != second.run.returns ||
+        first.run.dates != second.run.dates)
+      return false;
+  }
+  return true;
+}
+
+// Where learning by the decision left the forecasts as they were.
+void add_alike(const Results& results, const Summary& summary, std::vector<std::string>& out) {
+  for (Index a = 0; a < summary.methods; ++a)
+    for (Index b = 0; b < summary.methods; ++b) {
+      const study::Method &dfl = results.methods[at(a)], &pfl = results.methods[at(b)];
+      if (dfl.framework != "dfl" || pfl.framework != "pfl" || dfl.optimizer != pfl.optimizer)
+        continue;
+      std::vector<std::string> rows;
+      for (Index g = 0; g < static_cast<Index>(summary.groups.size()); ++g)
+        if (are_alike(results, summary.entry(g, a), summary.entry(g, b))) {
+          const Group& group = summary.groups[at(g)];
+          rows.push_back(fmt::format(
+              "k = {}{}", group.k,
+              results.markets.size() > 1 ? " of " + results.markets[at(group.market)].name : ""));
+        }
+      if (rows.empty()) continue;
+      constexpr std::size_t kMost = 4;
+      const std::size_t more = rows.size() - std::min(rows.size(), kMost);
+      rows.resize(rows.size() - more);
+      out.push_back(fmt::format(
+          "{} and {} hold the same in {}{}: their daily returns are equal bit for bit, as they are "
+          "where validation keeps the forecasts that training began with.",
+          dfl.label, pfl.label, fmt::join(rows, ", "),
+          more > 0 ? fmt::format(" and {}", counted(more, "other row")) : ""));
+    }
+}
+
+void add_warnings(const Results& results, std::vector<std::string>& out) {
+  std::size_t warnings = 0;
+  const study::Market* first = nullptr;
+  for (const study::Market& market : results.markets) {
+    warnings += market.warnings.size();
+    if (first == nullptr && !market.warnings.empty()) first = &market;
+  }
+  if (first == nullptr) return;
+  out.push_back(fmt::format("{} about the markets, {} {}: {}", counted(warnings, "warning"),
+                            warnings == 1 ? "of" : "the first of", first->name,
+                            first->warnings.front()));
+}
+
 }  // namespace
 
 Format format_of(std::string_view word) {
@@ -163,11 +217,14 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
   std::vector<std::string> out;
   if (count(results, CellState::done) == 0) {
     out.emplace_back("No cell of this study is done, so there is nothing to compare.");
+    add_warnings(results, out);
     return out;
   }
   add_best(results, summary, out);
   add_tests(summary, out);
   add_ruin(summary, out);
+  add_alike(results, summary, out);
+  add_warnings(results, out);
   const Index undone = count(results, CellState::failed) + count(results, CellState::missing);
   if (undone > 0)
     out.push_back(

@@ -18,6 +18,7 @@ using study::CellState;
 using study::Results;
 using study::Role;
 
+constexpr std::size_t kFewestDays = 10;  // below which nothing is tested
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::array<FigureInfo, kFigures> kInfos = {{
@@ -63,8 +64,11 @@ std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Ma
   set(Figure::sharpe, m.sharpe_annualized);
   set(Figure::annual_return, m.return_annualized);
   set(Figure::volatility, m.volatility_annualized);
-  set(Figure::sortino, m.sortino_annualized);
-  set(Figure::calmar, m.calmar);
+  // Of a few days they are noise divided by next to nothing.
+  if (cell.run.periods() - cell.run.stats_from >= static_cast<Index>(kFewestDays)) {
+    set(Figure::sortino, m.sortino_annualized);
+    set(Figure::calmar, m.calmar);
+  }
   set(Figure::final_wealth, m.final_wealth);
   set(Figure::max_drawdown, m.max_drawdown.depth);
   set(Figure::hit_rate, m.hit_rate);
@@ -167,7 +171,6 @@ void choose_columns(const Results& results, Summary& out) {
 
 Comparison compare(const Summary& summary, Index group, Index a, Index b,
                    const backtest::BootstrapSettings& settings, const Threads& threads) {
-  constexpr std::size_t kFewest = 10;  // days below which nothing is tested
   const Entry &first = summary.entry(group, a), &second = summary.entry(group, b);
   Comparison out{.group = group,
                  .a = a,
@@ -185,7 +188,7 @@ Comparison compare(const Summary& summary, Index group, Index a, Index b,
   out.test.n = static_cast<Index>(x.size());
   out.test.sharpe_a = backtest::sharpe_ratio(x);
   out.test.sharpe_b = backtest::sharpe_ratio(y);
-  if (x.size() >= kFewest) out.test = backtest::sharpe_difference(x, y, settings, threads);
+  if (x.size() >= kFewestDays) out.test = backtest::sharpe_difference(x, y, settings, threads);
   return out;
 }
 

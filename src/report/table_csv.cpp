@@ -43,7 +43,7 @@ std::string line_of(const Table& table, const Column& column, const Row& row, co
                      csv_field(row.seed), csv_field(column.figure), words ? "" : number(cell.value),
                      estimate ? number(cell.sd) : "", estimate ? std::to_string(cell.runs) : "",
                      estimate ? std::to_string(cell.planned) : "", standing,
-                     (cell.marks & ruined) != 0 ? "yes" : "", words ? csv_field(cell.text) : "");
+                     (cell.marks & ruined) != 0 ? "yes" : "", words ? csv_field(cell.key()) : "");
 }
 
 }  // namespace

@@ -12,8 +12,9 @@ namespace sharpen::report {
 namespace {
 
 constexpr std::size_t kWidestName = 48;   // longer ones end in an ellipsis
-constexpr std::size_t kWidestWords = 72;  // so do reasons and warnings
-constexpr std::size_t kPage = 100;        // notes are wrapped to it
+constexpr std::size_t kWidestWords = 72;  // reasons and warnings go on below
+constexpr std::size_t kMostWords = 4000;
+constexpr std::size_t kPage = 100;  // notes are wrapped to it
 constexpr std::string_view kGap = "  ";
 
 // Code points that take two columns, and those that take none.
@@ -51,11 +52,30 @@ std::string marks_text(unsigned marks) {
 
 std::string cell_text(const Cell& cell, bool key) {
   if (cell.kind == Cell::Kind::text)
-    return printable(cell.text, key ? kWidestName : kWidestWords) + marks_text(cell.marks);
+    return printable(cell.text, key ? kWidestName : kMostWords) + marks_text(cell.marks);
   const std::string_view sign = cell.emphasis == Emphasis::best    ? "▸"
                                 : cell.emphasis == Emphasis::apart ? "▹"
                                                                    : "";
   return std::string(sign) + plain_text(cell) + marks_text(cell.marks);
+}
+
+// A cell as the lines it takes: words are broken at spaces, so that what to do about a warning is
+// not cut off.
+std::vector<std::string> lines_of(const Cell& cell, bool key) {
+  const std::string text = cell_text(cell, key);
+  if (key || cell.kind != Cell::Kind::text || terminal_width(text) <= kWidestWords) return {text};
+  std::vector<std::string> out;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::string_view next = rest.substr(0, rest.find(' '));
+    rest.remove_prefix(std::min(rest.size(), next.size() + 1));
+    const std::string word = printable(next, kWidestWords);
+    if (out.empty() || terminal_width(out.back()) + 1 + terminal_width(word) > kWidestWords) {
+      out.push_back(word);
+    } else {
+      out.back() += " " + word;
+    }
+  }
+  return out;
 }
 
 // Marks hang to the right of the figures, so that the digits stand below each other.
@@ -77,7 +97,8 @@ Layout layout_of(const Table& table) {
     std::size_t hang = 0, body = 0;
     for (const Row& row : table.rows) {
       hang = std::max(hang, hanging(row.cells[c]));
-      body = std::max(body, terminal_width(cell_text(row.cells[c], key)) - hanging(row.cells[c]));
+      for (const std::string& line : lines_of(row.cells[c], key))
+        body = std::max(body, terminal_width(line) - hanging(row.cells[c]));
     }
     const std::size_t head = terminal_width(printable(table.columns[c].head, kWidestName));
     out.width.push_back(std::max(head, body + hang));
@@ -134,18 +155,28 @@ std::string head_line(const Table& table, const Layout& layout) {
 }
 
 std::string row_line(const Table& table, const Row& row, const Layout& layout) {
-  std::string line;
+  std::vector<std::vector<std::string>> cells;
+  std::size_t height = 1;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
-    const std::string text = cell_text(row.cells[c], table.columns[c].figure.empty());
-    const std::size_t spare = layout.width[c] - terminal_width(text);
-    const std::size_t behind = layout.left[c] ? spare : layout.hang[c] - hanging(row.cells[c]);
-    line += kGap;
-    pad(line, spare - std::min(spare, behind));
-    line += text;
-    pad(line, std::min(spare, behind));
+    cells.push_back(lines_of(row.cells[c], table.columns[c].figure.empty()));
+    height = std::max(height, cells.back().size());
   }
-  trim_end(line);
-  return line + "\n";
+  std::string out;
+  for (std::size_t l = 0; l < height; ++l) {
+    std::string line;
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+      const std::string text = l < cells[c].size() ? cells[c][l] : std::string();
+      const std::size_t spare = layout.width[c] - terminal_width(text);
+      const std::size_t behind = layout.left[c] ? spare : layout.hang[c] - hanging(row.cells[c]);
+      line += kGap;
+      pad(line, spare - std::min(spare, behind));
+      line += text;
+      pad(line, std::min(spare, behind));
+    }
+    trim_end(line);
+    out += line + "\n";
+  }
+  return out;
 }
 
 std::string rule(const Layout& layout) {

@@ -71,6 +71,12 @@ constexpr std::string_view kPicked =
     "as lower bounds. A large p says that these days cannot tell the two apart, not that they are "
     "equal.";
 
+Cell method_cell(const Results& results, Index method) {
+  Cell out = Cell::of(results.methods[at(method)].label);
+  out.name = results.methods[at(method)].name;
+  return out;
+}
+
 double cost_of(const Summary& summary, const Comparison& test) { return summary.costs[at(test.a)]; }
 
 // The paper's Table 1, with the runner-up and p behind the methods.
@@ -98,7 +104,7 @@ Table sharpe_table(const Builder& make) {
     std::vector<Cell>& cells = out.rows[at(test.group)].cells;
     const auto level = std::ranges::find(costs, cost_of(summary, test)) - costs.begin();
     const std::size_t first = methods + 3 * static_cast<std::size_t>(level);
-    cells[first] = Cell::of(make.results.methods[at(test.b)].label);
+    cells[first] = method_cell(make.results, test.b);
     cells[first + 1] = Cell::number(test.test.p_value, 3);
     cells[first + 2] = Cell::number(test.p_adjusted, 3);
     cells[first + 2].marks = test_marks(test);
@@ -130,8 +136,8 @@ Table comparison_table(const Builder& make, const std::vector<Comparison>& famil
     row.rule = out.rows.empty() || out.rows.back().market != row.market;
     const double root = per_year(make.results, make.summary.groups[at(c.group)]);
     row.method = make.results.methods[at(c.a)].name;
-    row.cells.push_back(Cell::of(make.results.methods[at(c.a)].label));
-    row.cells.push_back(Cell::of(make.results.methods[at(c.b)].label));
+    row.cells.push_back(method_cell(make.results, c.a));
+    row.cells.push_back(method_cell(make.results, c.b));
     row.cells.push_back(Cell::count(c.test.n));
     for (const double x :
          {c.test.sharpe_a, c.test.sharpe_b, c.test.difference, c.test.low, c.test.high})
@@ -245,7 +251,11 @@ Table performance_table(const Builder& make) {
                       "performance", "Return and risk, out of sample");
   out.notes.emplace_back(
       "Return, volatility, Sharpe and Sortino are annualised and net of costs; wealth is what 1 "
-      "became over all test days.");
+      "became over all test days. The return is compounded and the Sharpe ratio arithmetic (the "
+      "mean "
+      "of daily excess returns over their deviation), so they may differ in sign. Sortino and "
+      "Calmar "
+      "need ten days.");
   return out;
 }
 

@@ -411,7 +411,7 @@ TEST(Formats, CsvHasWhatTheOthersShow) {
         EXPECT_EQ(fields[7], table.columns[c].figure);
         const Cell& cell = table.rows[r].cells[c];
         if (cell.kind == Cell::Kind::text) {
-          EXPECT_EQ(fields[14], cell.text);
+          EXPECT_EQ(fields[14], cell.key());
           continue;
         }
         std::string shown = number_text(std::stod(fields[8]), cell.digits);

@@ -153,5 +153,27 @@ TEST(Ranking, SaysWhichAreTiedAndTestsTheNext) {
             "Best mean Sharpe ratio: PFL mSSRM and DFL tied in 1 of 1 row.");
 }
 
+TEST(Findings, SayWhereLearningByTheDecisionChangedNothing) {
+  study::Results results = one_row();
+  results.methods[kDfl].optimizer = results.methods[kMssrm].optimizer;
+  EXPECT_THAT(findings(results, summary_of(results)), Not(Contains(HasSubstr("hold the same"))));
+  cells_of(results, kMssrm).front()->run = cells_of(results, kDfl).front()->run;
+  EXPECT_THAT(findings(results, summary_of(results)),
+              Contains(StartsWith("DFL and PFL mSSRM hold the same in k = 2: ")));
+}
+
+TEST(Findings, NameTheFirstWarningOfTheMarketsWhole) {
+  study::Results results = one_row();
+  std::string words = "a long story";
+  for (int i = 0; i < 30; ++i) words += " and more";
+  results.markets[0].warnings = {words + "; drop the column", "another"};
+  const Summary summary = summary_of(results);
+  EXPECT_THAT(
+      findings(results, summary),
+      Contains("2 warnings about the markets, the first of M: " + words + "; drop the column"));
+  for (const Table& table : tables(results, summary))
+    if (table.name == "warnings") EXPECT_THAT(to_text(table), HasSubstr("drop the column\n"));
+}
+
 }  // namespace
 }  // namespace sharpen::report

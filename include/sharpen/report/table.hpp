@@ -38,6 +38,7 @@ struct Cell {
   enum class Kind { none, text, number, estimate };
   Kind kind = Kind::none;
   std::string text = {};  // of Kind::text
+  std::string name = {};  // of a method whose label is the text: what CSV and JSON have
   double value = std::numeric_limits<double>::quiet_NaN();
   double sd = std::numeric_limits<double>::quiet_NaN();  // of estimates, over the runs
   int digits = 3;                                        // shown behind the point
@@ -47,6 +48,8 @@ struct Cell {
   unsigned marks = 0;
 
   static Cell of(std::string text);
+  // Words for programs: the name of what people read the label of.
+  const std::string& key() const { return name.empty() ? text : name; }
   static Cell number(double value, int digits);
   static Cell count(Index value) { return number(static_cast<double>(value), 0); }
 };
