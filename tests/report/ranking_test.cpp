@@ -67,8 +67,9 @@ TEST(Ranking, LeavesOutWhatIsRuined) {
   EXPECT_NE(summary.best.at(0).b, kDfl);
   EXPECT_TRUE(summary.planned.empty());
   for (const Table& table : tables(results, summary))
-    if (table.name == "sharpe" || table.name == "drawdown")
+    if (table.name == "sharpe" || table.name == "drawdown") {
       EXPECT_EQ(emphasis_of(table, name), Emphasis::none) << table.name;
+    }
   const std::vector<std::string> said = findings(results, summary);
   EXPECT_THAT(said, Contains("1 method ended in ruin and is not ranked in the rows where it did "
                              "(‡)."));
@@ -172,7 +173,9 @@ TEST(Findings, NameTheFirstWarningOfTheMarketsWhole) {
       findings(results, summary),
       Contains("2 warnings about the markets, the first of M: " + words + "; drop the column"));
   for (const Table& table : tables(results, summary))
-    if (table.name == "warnings") EXPECT_THAT(to_text(table), HasSubstr("drop the column\n"));
+    if (table.name == "warnings") {
+      EXPECT_THAT(to_text(table), HasSubstr("drop the column\n"));
+    }
 }
 
 }  // namespace
