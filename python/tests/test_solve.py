@@ -30,7 +30,7 @@ def gross_moments(path):
     return frame.mean(), frame.cov()
 
 
-# DESIGN section 3: file, k, full Sharpe, best sparse Sharpe and support, OSCAR's.
+# Known answers: file, k, full Sharpe, best sparse Sharpe and support, OSCAR's.
 KNOWN = [
     ("port1", 3, 0.334686597, 0.231408710, [2, 4, 28], 0.206307644, [4, 25, 28]),
     ("port1", 5, 0.334686597, 0.260939244, [2, 4, 8, 17, 28], 0.212732505, [1, 3, 4, 25, 28]),

@@ -1,5 +1,5 @@
 // Cholesky factors with a strict pivot rule, and the jitter that rescues near-singular matrices
-// (DESIGN 2.1). Matrices are column-major with their lower triangle used.
+//. Matrices are column-major with their lower triangle used.
 #pragma once
 
 #include "sharpen/base/view.hpp"

@@ -1,4 +1,4 @@
-// The low-rank form: Sigma = delta I + U U^T from a window of T returns (DESIGN 2.1).
+// The low-rank form: Sigma = delta I + U U^T from a window of T returns.
 //
 // U = c Xc^T (n, T), Xc the centred window, c = sqrt((1 - lambda) / (T - 1)) and
 // delta = lambda tr(Sigma_hat) / n. U is never stored: its products are products with rows of

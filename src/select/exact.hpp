@@ -1,4 +1,4 @@
-// The tangent problem (DESIGN 2.2) on a given support, closed form, and its sizing.
+// The tangent problem on a given support, closed form, and its sizing.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Single exchanges while S(K) grows (DESIGN 2.7, `swap`).
+// Single exchanges while S(K) grows (`swap`).
 //
 // With H = Sigma_KK^-1, W = H Sigma_K,:, alpha = H m_K, eta = H 1 and gamma = alpha - t eta at the
 // best t of K, taking i out and j in gives

@@ -132,7 +132,7 @@ class Explainer {
 
   // The j outside K with the largest S(K + j), or -1. Adding j changes C, B and A by rm^2/rv,
   // rm r1/rv and r1^2/rv, with rm, r1, rv the residuals of its signal, its one and its variance
-  // given K (DESIGN 2.7). On the t = 0 face, with c = B/A and q = rm - c r1, the new value is
+  // given K. On the t = 0 face, with c = B/A and q = rm - c r1, the new value is
   // C(mu - c 1) + q^2 A / (A rv + r1^2): C - B^2/A without its cancellation.
   Index best_addition() {
     const Index n = risk_.n();

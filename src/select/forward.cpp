@@ -1,4 +1,4 @@
-// Forward selection: K grows by the asset that lifts S(K) most (DESIGN 2.7, `greedy`).
+// Forward selection: K grows by the asset that lifts S(K) most (`greedy`).
 //
 // G = L_K^-1 Sigma_K,: grows by one row per asset, so that rv_j = Sigma_jj - |G_:j|^2 and the
 // residuals of m and of the ones vector follow in O(n); a row costs O(n |K|).

@@ -23,7 +23,7 @@ struct Blocked {
   double& operator()(Index s, Index j) const { return block(j / kWidth)[s * kWidth + j % kWidth]; }
 };
 
-// What remains of every column once it is regressed on the support K (DESIGN 2.7).
+// What remains of every column once it is regressed on the support K.
 struct Residuals {
   double* rm = nullptr;  // of the signal
   double* r1 = nullptr;  // of the ones vector

@@ -3,7 +3,7 @@
 // The signal is held as mu = m - t_max 1 with t_max = -B/A of all n assets if that is positive
 // (the whole market is on the t = 0 face), else 0: with mu = -1 + 1e-7 noise, m keeps the digits
 // of the noise. Over K, with C(t) = |m - t 1|^2 in the norm of Sigma_KK^-1, A = 1^T b and
-// B = 1^T a as in DESIGN 2.2,
+// B = 1^T a as in layer/tangent.hpp,
 //   S(K) = min over t <= t_max of C(t),   or C(t_max) with net == any,
 // which is C - B^2/A on the face and C otherwise. Any fixed t <= t_max bounds S(K') from above,
 // and the best t of K is a tight bound for its neighbours: the screen of the exchanges.

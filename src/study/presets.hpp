@@ -1,4 +1,4 @@
-// The studies that are described already (DESIGN, Defaults; docs/study.md).
+// The studies that are described already (docs/study.md).
 #pragma once
 
 #include <string_view>

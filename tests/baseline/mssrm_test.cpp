@@ -37,7 +37,7 @@ MssrmResult solved(const MatrixXd& Sigma, const VectorXd& mu, const MssrmSetting
   return out;
 }
 
-// S(K) of DESIGN 2.7.
+// S(K) of select.hpp.
 double value_of(const MatrixXd& Sigma, const VectorXd& mu, const Support& K,
                 layer::Net net = layer::Net::positive) {
   const VectorXd ones = VectorXd::Ones(static_cast<Index>(K.size())), m = mu(K);

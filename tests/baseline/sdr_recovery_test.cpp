@@ -44,7 +44,7 @@ SdrPortfolio run(const Problem& problem, const SdrSelectSettings& settings) {
   return out;
 }
 
-// The names whose entries pass the threshold of DESIGN 2.9.
+// The names whose entries pass the threshold of the recovery.
 std::vector<Index> passing(const std::vector<double>& v) {
   double largest = 0.0;
   for (const double x : v) largest = std::max(largest, std::abs(x));

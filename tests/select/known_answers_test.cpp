@@ -1,4 +1,4 @@
-// DESIGN section 3: real moments, full sample, no shrinkage.
+// Known answers: real moments, full sample, no shrinkage.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -38,7 +38,7 @@ class Problems {
   std::mt19937_64 engine_;
 };
 
-// Sigma of DESIGN 2.1, plainly: sample covariance of the window, shrunk.
+// Sigma of risk.hpp, plainly: sample covariance of the window, shrunk.
 Eigen::MatrixXd naive_covariance(const RowMatrix& window, double lambda);
 
 }  // namespace sharpen::testing

@@ -1,4 +1,4 @@
-// What a run of portfolio returns amounts to (DESIGN 2.10; docs/statistics.md).
+// What a run of portfolio returns amounts to (docs/statistics.md).
 //
 // r_t are raw returns net of costs, t = 1..T, f_t the risk-free rate, e_t = r_t - f_t. Statistics
 // cover the periods from `stats_from` on; wealth covers all of them.

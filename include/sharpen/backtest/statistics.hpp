@@ -1,4 +1,4 @@
-// How far a Sharpe ratio can be trusted (DESIGN 2.10; docs/statistics.md).
+// How far a Sharpe ratio can be trusted (docs/statistics.md).
 //
 // x_1..x_n are excess returns per period (metrics.hpp); every Sharpe ratio in here is per period.
 // Figures that do not exist (n < 2, no variation, NaN among the x) are NaN.

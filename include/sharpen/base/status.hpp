@@ -1,5 +1,5 @@
 // What became of one instance of a batch. A batch never throws for one bad instance: every
-// instance carries an Outcome (DESIGN section 4, Contracts).
+// instance carries an Outcome.
 #pragma once
 
 #include <cstdint>

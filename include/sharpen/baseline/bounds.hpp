@@ -1,4 +1,4 @@
-// Upper bounds on the Sharpe ratio of every portfolio of at most k names (DESIGN 2.9). Each is
+// Upper bounds on the Sharpe ratio of every portfolio of at most k names. Each is
 // valid for any signs and any net position, and accounts for its own rounding.
 //
 //   sdp          sqrt of the dual value of the semidefinite relaxation at kappa = k (sdr.hpp).

@@ -2,7 +2,7 @@
 //
 // For every y with 1^T y >= 0 and every s >= 0, mu^T y <= (mu + s 1)^T y. So any bound for the
 // signal mu + s 1 holds for those portfolios under mu. With s = -B/A where B < 0 (the t = 0 face,
-// DESIGN 2.2) it is exact for k = n, and much smaller than the bound for mu, whose best portfolios
+// tangent.hpp) it is exact for k = n, and much smaller than the bound for mu, whose best portfolios
 // are net short.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The semidefinite relaxation of the sparse maximum-Sharpe problem (DESIGN 2.9).
+// The semidefinite relaxation of the sparse maximum-Sharpe problem.
 //
 //   max mu^T Y mu   s.t.  tr(Sigma Y) = 1,  sum_ij |Y_ij| <= kappa tr(Y),  Y >= 0 (PSD)
 //

@@ -1,4 +1,4 @@
-// Re-optimisation under a mask p (DESIGN 2.6): direction y of unit risk and t from (mu, p).
+// Re-optimisation under a mask p: direction y of unit risk and t from (mu, p).
 //
 //   masked      the tangent of p * mu (the paper). Dense even under a hard mask.
 //   restricted  Sigma^-1 of the tangent replaced by G(p) = P F^-1 P, F = P Sigma P + (I - P^2) D,

@@ -1,4 +1,4 @@
-// Scores: what the selection ranks assets by (DESIGN 2.4). With m the signal projected onto its
+// Scores: what the selection ranks assets by. With m the signal projected onto its
 // face (tangent.hpp),
 //   cholesky   z = L^-1 m         (the paper; depends on the order of the columns)
 //   symmetric  z = Sigma^(-1/2) m (does not)

@@ -1,4 +1,4 @@
-// Sizing: the map from a direction y of unit risk, with t = 1^T y, to weights w (DESIGN 2.3).
+// Sizing: the map from a direction y of unit risk, with t = 1^T y, to weights w.
 //   budget      w = y / (t + c)       c the paper's small offset; 1/c on the t = 0 face
 //   volatility  w = sigma* y          sigma* the target volatility per period
 //   gross       w = y / ||y||_1

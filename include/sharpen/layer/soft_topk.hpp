@@ -1,4 +1,4 @@
-// Soft top-k (DESIGN 2.5): p_i = sigmoid(beta (x_i + tau)), tau the root of sum(p) = k.
+// Soft top-k: p_i = sigmoid(beta (x_i + tau)), tau the root of sum(p) = k.
 //
 // newton   Let K hold the k largest x and c lie midway between the smallest x in K and the
 //          largest outside. With u = beta (tau + c), a_i = beta (x_i - c) + u,

@@ -1,4 +1,4 @@
-// The tangent direction (DESIGN 2.2; the paper's QCQP in closed form):
+// The tangent direction (the paper's QCQP in closed form):
 //   max mu^T y  s.t.  1^T y = t,  |L^T y| <= 1,  t >= 0.
 // With b = Sigma^-1 1, A = 1^T b and B = b^T mu, choose the face first and project the signal:
 //   m = mu               if B > 0 (net long), or under Net::any,

@@ -1,4 +1,4 @@
-// Ensembles: the expectations of M members become one signal (DESIGN 2.8).
+// Ensembles: the expectations of M members become one signal.
 //
 // With C_m = mu_m^T Sigma^-1 mu_m, the squared Sharpe ratio member m expects, its direction of unit
 // risk is y_m = Sigma^-1 mu_m / sqrt(C_m). The mean direction is

@@ -1,4 +1,4 @@
-// The contract between every algorithm and its risk model (DESIGN 2.1).
+// The contract between every algorithm and its risk model.
 //
 // A Risk holds S samples over the same n assets. Sample s is a symmetric positive definite
 // matrix Sigma_s = L L^T (L lower triangular), seen only through its actions below. Two forms:
@@ -68,7 +68,7 @@ class Risk {
   // out (|K|, |K|) = Sigma_KK, both triangles.
   virtual void submatrix(Index s, std::span<const Index> K, Mat out, Vec scratch) const = 0;
 
-  // The soft restriction of DESIGN 2.6: factor F(p) = P Sigma P + (I - P^2) D into `factor`
+  // The soft restriction to a mask p: factor F(p) = P Sigma P + (I - P^2) D into `factor`
   // (restriction_size() doubles), then out = F(p)^-1 v. restrict_to returns false if F(p) is
   // not numerically positive definite.
   virtual Index restriction_size() const = 0;

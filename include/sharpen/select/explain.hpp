@@ -13,7 +13,7 @@ struct Reason {
   Index asset = 0;
   double mu = 0.0;
   // Of s = |L^-1 m| for oscar, |Sigma^(-1/2) m| otherwise, scaled so that s^T s = 1 over all n
-  // assets; m = mu, or mu - (B/A) 1 on the t = 0 face (DESIGN 2.4).
+  // assets; m = mu, or mu - (B/A) 1 on the t = 0 face.
   double score = 0.0;
   Index score_rank = 0;                 // 1 is the largest score of all n; ties: lower column first
   double risk_contribution = 0.0;       // w_i (Sigma w)_i / w^T Sigma w; they sum to 1

@@ -1,7 +1,7 @@
-// Decision time: portfolios of at most k assets (DESIGN 2.7).
+// Decision time: portfolios of at most k assets.
 //
 // Choose a support K, |K| <= k; solve the tangent problem on (mu_K, Sigma_KK), deciding the
-// face again; size; zeros elsewhere. With A, B, C the scalars of DESIGN 2.2 on K, the value
+// face again; size; zeros elsewhere. With A, B, C the scalars of tangent.hpp on K, the value
 // of a support is
 //   S(K) = C            if B > 0 or net == any,
 //          C - B^2 / A  otherwise (the t = 0 face),
