@@ -94,19 +94,7 @@ std::vector<Table> chosen_tables(std::vector<Table> all, const Values& values, F
   if (!values.has("table")) return all;
   if (format == Format::html)
     throw InputError("--table is for text, md, latex and csv; a page has all tables");
-  std::vector<std::string_view> known;
-  for (const Table& table : all) known.push_back(table.name);
-  std::vector<Table> out;
-  for (const std::string& name : values.list("table")) {
-    const auto found = std::ranges::find(all, name, &Table::name);
-    if (found == all.end())
-      throw InputError(
-          fmt::format("table = {} is not in this study{}; it has {}", printable(name),
-                      did_you_mean(name, known),
-                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
-    out.push_back(*found);
-  }
-  return out;
+  return report::chosen(all, values.list("table"));
 }
 
 report::Summary summary_of(const study::Results& results, const Values& values) {

@@ -195,20 +195,8 @@ nb::list runs(const Read& self) {
 }
 
 std::vector<report::Table> chosen(const Read& self, const std::vector<std::string>& names) {
-  std::vector<report::Table> all = report::tables(self.results, self.summary), out;
-  if (names.empty()) return all;
-  std::vector<std::string_view> known;
-  for (const report::Table& table : all) known.push_back(table.name);
-  for (const std::string& name : names) {
-    const auto found = std::ranges::find(all, name, &report::Table::name);
-    if (found == all.end())
-      throw InputError(
-          fmt::format("table = {} is not in this study{}; it has {}", printable(name),
-                      did_you_mean(name, known),
-                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
-    out.push_back(*found);
-  }
-  return out;
+  std::vector<report::Table> all = report::tables(self.results, self.summary);
+  return names.empty() ? all : report::chosen(all, names);
 }
 
 std::string json(const Read& self) {

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "report/table_builder.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
 #include "sharpen/report/report.hpp"
 
 namespace sharpen::report {
@@ -310,6 +312,22 @@ std::vector<Table> tables(const study::Results& results, const Summary& summary)
     if (table.rows.empty()) continue;
     add_mark_notes(table);
     out.push_back(std::move(table));
+  }
+  return out;
+}
+
+std::vector<Table> chosen(const std::vector<Table>& all, std::span<const std::string> names) {
+  std::vector<std::string_view> known;
+  for (const Table& table : all) known.push_back(table.name);
+  std::vector<Table> out;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(all, name, &Table::name);
+    if (found == all.end())
+      throw InputError(
+          fmt::format("table = {} is not in this study{}; it has {}", printable(name),
+                      did_you_mean(name, known),
+                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+    out.push_back(*found);
   }
   return out;
 }

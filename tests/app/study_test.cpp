@@ -317,11 +317,30 @@ TEST(StudyCommand, RefusesFoldersItCannotUse) {
   const Finished list = run_program({"study", "--list", "--out", folder.path("none")});
   EXPECT_EQ(list.exit_code, 2);
   EXPECT_THAT(list.err, HasSubstr("there is no study"));
-  if (geteuid() == 0) return;  // to whom no folder is closed
-  mkdir(folder.path("closed").c_str(), 0500);
-  const Finished closed = run_program({"study", config, "--out", folder.path("closed")});
-  EXPECT_NE(closed.exit_code, 0);
-  EXPECT_THAT(closed.err, HasSubstr("closed"));
+}
+
+// No folder is closed to root, so the program runs as nobody there.
+TEST(StudyCommand, AFolderThatMayNotBeWrittenIsNamed) {
+  constexpr uid_t kNobody = 65534;
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy), out = folder.path("closed");
+  const std::string said = folder.path("said");
+  ASSERT_EQ(chmod(std::filesystem::path(config).parent_path().c_str(), 0755), 0);
+  ASSERT_EQ(mkdir(out.c_str(), 0555), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open(said.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+    if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(127);
+    execl(SHARPEN_BINARY, "sharpen", "study", config.c_str(), "--out", out.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 127) GTEST_SKIP() << "nobody may not run the program here";
+  EXPECT_THAT(WEXITSTATUS(status), ::testing::AnyOf(1, 2));
+  EXPECT_THAT(testing::text_of(said), HasSubstr("closed"));
+  EXPECT_TRUE(std::filesystem::is_empty(out));
 }
 
 TEST(StudyCommand, AFullDiskLeavesWhatIsDone) {

@@ -118,16 +118,7 @@ TEST(LearnedSignal, OfAWindowWithoutRiskIsInvalidWhateverTheEnsemble) {
   market::Panel panel = random_panel(120, 6, 5);
   for (Index t = 70; t < 100; ++t)  // longer than a window
     for (Index i = 0; i < 6; ++i) at(panel, t, i) = 0.0;
-  BacktestSettings s;
-  s.framework = Framework::pfl;
-  s.k = {.count = 2, .percent = 0.0};
-  s.lookback = {.count = 20, .all = false};
-  s.split = date_of(60);
-  s.training.hidden = {4};
-  s.training.lookback = 20;
-  s.training.batch = 8;
-  s.training.epochs = 1;
-  s.bootstrap.replications = 10;
+  BacktestSettings s = small_training(Framework::pfl);
   for (const Index members : {1, 3}) {
     s.training.ensemble = members;
     const BacktestResult result = backtest(panel, s, Threads(1));
@@ -141,18 +132,10 @@ TEST(LearnedSignal, OfAWindowWithoutRiskIsInvalidWhateverTheEnsemble) {
 TEST(LearnedSignal, GivesAnAssetThatTrainingLackedTheUnitOfTheOthers) {
   market::Panel panel = random_panel(140, 7, 5);
   for (Index t = 0; t < 70; ++t) at(panel, t, 2) = std::nan("");
-  BacktestSettings s;
-  s.framework = Framework::pfl;
+  BacktestSettings s = small_training(Framework::pfl);
   s.gaps = true;
-  s.k = {.count = 7, .percent = 0.0};
-  s.lookback = {.count = 20, .all = false};
-  s.split = date_of(60);
-  s.training.hidden = {4};
-  s.training.lookback = 20;
-  s.training.batch = 8;
-  s.training.epochs = 1;
+  s.k.count = 7;
   s.training.ensemble = 1;
-  s.bootstrap.replications = 10;
   const BacktestResult result = backtest(panel, s, Threads(1));
   const auto holds = [&](Index row) {
     for (const Position& position : result.run.weights_of(row - result.run.first_row))

@@ -4,6 +4,7 @@
 // machine or the number of threads.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,9 @@ std::string_view name(Format format);  // "md"
 //   failures      why cells failed
 //   warnings      what markets and cells warn of
 std::vector<Table> tables(const study::Results& results, const Summary& summary);
+
+// Those of these names, in their order; InputError for a name that is none of them.
+std::vector<Table> chosen(const std::vector<Table>& all, std::span<const std::string> names);
 
 // One line on what the study holds.
 std::string headline(const study::Results& results, const Summary& summary);
