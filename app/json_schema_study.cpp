@@ -73,12 +73,20 @@ Section report_section() {
                       {"`tables[].figures[].k_given`", "k as the study gave it: `10%`, or a count"},
                       {"`tables[].figures[].method`",
                        "name of the method; `null` where the figure is of no single one"},
+                      {"`tables[].figures[].against`",
+                       "`significance` and `planned`: name of the method that `method` is tested "
+                       "against; else `null`"},
                       {"`tables[].figures[].seed`", "of a single run; else `null`"},
+                      {"`tables[].figures[].item`",
+                       "`warnings`: 1, 2, ... of the warnings of a market, or of a method in a "
+                       "row; else `null`"},
                       {"`tables[].figures[].figure`",
-                       "what it is: `sharpe_annualized`, `p_value`, ..."},
+                       "what it is: `sharpe_annualized`, `p_value`, ...; where methods trade at "
+                       "several costs, the test of each cost has its own: `p_value_at_5bp`"},
                       {"`tables[].figures[].value`",
                        "number; for estimates the mean over the runs"},
-                      {"`tables[].figures[].text`", "instead of `value`, for words"},
+                      {"`tables[].figures[].text`",
+                       "instead of `value`, for words; a method is meant by its name"},
                       {"`tables[].figures[].sd`",
                        "estimates only: standard deviation over the runs; `null` for one run"},
                       {"`tables[].figures[].runs`", "estimates only: runs that have the figure"},

@@ -26,7 +26,9 @@ Json figure_json(const Column& column, const Row& row, const Cell& cell) {
   out["k"] = count_or_null(row.k);
   out["k_given"] = text_or_null(row.k_given);
   out["method"] = text_or_null(column.method.empty() ? row.method : column.method);
+  out["against"] = text_or_null(row.against);
   out["seed"] = text_or_null(row.seed);
+  out["item"] = count_or_null(row.item);
   out["figure"] = column.figure;
   if (words) {
     out["text"] = cell.key();

@@ -18,9 +18,11 @@ inline std::string clean(std::string_view text) { return printable(text, 8 * tex
 inline std::vector<std::string> notes_of(const Table& table, const std::string& best,
                                          const std::string& apart) {
   std::vector<std::string> out = table.notes;
-  if (table.legend == Legend::best) out.insert(out.begin(), best + ": the best mean of its row.");
+  const std::string row = table.several_costs ? "its row at its cost" : "its row";
+  if (table.legend == Legend::best)
+    out.insert(out.begin(), best + ": the best mean of " + row + ".");
   if (table.legend == Legend::best_and_apart)
-    out.insert(out.begin(), best + ": the best mean of its row among the methods compared; " +
+    out.insert(out.begin(), best + ": the best mean of " + row + " among the methods compared; " +
                                 apart + ": one of ours that is better than all of them.");
   return out;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/base/error.hpp"
@@ -34,6 +35,7 @@ constexpr std::array<FigureInfo, kFigures> kInfos = {{
     {"turnover", "turnover", 3, 0},
     {"turnover_annualized", "turnover a year", 1, 0},
     {"cost_annualized", "cost a year", 4, -1},
+    {"break_even_bps", "break-even bp", 1, 1},
     {"mean_gross", "gross", 3, 0},
     {"mean_net", "net", 3, 0},
     {"mean_cardinality", "names", 1, 0},
@@ -51,6 +53,19 @@ double cost_annualized(const backtest::Run& run, double periods_per_year) {
   if (run.costs.size() != run.dates.size() || run.periods() <= run.stats_from) return kNone;
   const double sum = std::accumulate(run.costs.begin() + run.stats_from, run.costs.end(), 0.0);
   return sum * periods_per_year / static_cast<double>(run.periods() - run.stats_from);
+}
+
+// 10^4 (mean e + mean c) / mean u: what a unit of turnover may cost. None without trades.
+double break_even_bps(const backtest::Run& run, double mean_excess_return) {
+  const std::size_t from = at(run.stats_from), days = run.dates.size();
+  if (run.costs.size() != days || run.turnover.size() != days) return kNone;
+  double costs = 0.0, traded = 0.0;
+  for (std::size_t t = from; t < days; ++t) {
+    costs += run.costs[t];
+    if (!std::isnan(run.turnover[t])) traded += run.turnover[t];
+  }
+  if (!(traded > 0.0)) return kNone;
+  return 1e4 * (mean_excess_return * static_cast<double>(days - from) + costs) / traded;
 }
 
 std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Market& market) {
@@ -76,6 +91,7 @@ std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Ma
   set(Figure::turnover, m.turnover);
   set(Figure::turnover_annualized, m.turnover_annualized);
   set(Figure::cost_annualized, cost_annualized(cell.run, market.periods_per_year));
+  set(Figure::break_even, break_even_bps(cell.run, m.mean_excess_return));
   set(Figure::gross, m.mean_gross);
   set(Figure::net, m.mean_net);
   set(Figure::names, m.mean_cardinality);
@@ -104,17 +120,23 @@ void check_indices(const Results& results) {
 
 void add_groups(const Results& results, Summary& out) {
   std::map<std::pair<Index, std::string>, Index> known;
-  std::vector<Index> group_of;
-  for (const study::Cell& cell : results.cells) {
+  std::map<std::pair<Index, Index>, std::vector<Index>> cells_of;  // of (group, method)
+  for (std::size_t c = 0; c < results.cells.size(); ++c) {
+    const study::Cell& cell = results.cells[c];
     const auto key = std::pair(cell.market, cell.k_given);
     const auto [found, is_new] = known.try_emplace(key, static_cast<Index>(out.groups.size()));
     if (is_new) out.groups.push_back({cell.market, cell.k_given, cell.k});
-    group_of.push_back(found->second);
+    cells_of[{found->second, cell.method}].push_back(static_cast<Index>(c));
   }
-  out.entries.resize(out.groups.size() * at(out.methods));
-  for (std::size_t c = 0; c < results.cells.size(); ++c)
-    out.entries[at(group_of[c] * out.methods + results.cells[c].method)].cells.push_back(
-        static_cast<Index>(c));
+  out.group_begin.assign(out.groups.size() + 1, 0);
+  for (auto& [place, cells] : cells_of) {
+    Entry entry;
+    entry.group = place.first;
+    entry.method = place.second;
+    entry.cells = std::move(cells);
+    out.entries.push_back(std::move(entry));
+    out.group_begin[at(place.first) + 1] = static_cast<Index>(out.entries.size());
+  }
 }
 
 // The mean over the done cells of e_t, on the days all of them have.
@@ -192,23 +214,39 @@ Comparison compare(const Summary& summary, Index group, Index a, Index b,
   return out;
 }
 
-// The competing methods of a group that trade at this cost, by falling mean Sharpe ratio.
-std::vector<Index> ranking(const Summary& summary, Index group, double cost) {
+// Whether each method competes for the best of a row.
+std::vector<bool> competitors(const Summary& summary) {
+  std::vector<bool> out(at(summary.methods), false);
+  for (Index c = 0; c < summary.competing; ++c) out[at(summary.columns[at(c)])] = true;
+  return out;
+}
+
+// The competing methods of a group, by rising cost, then by falling mean Sharpe ratio.
+std::vector<Index> ranking(const Summary& summary, Index group, const std::vector<bool>& competes) {
   const auto sharpe = [&](Index m) { return summary.entry(group, m)[Figure::sharpe].mean; };
   std::vector<Index> out;
-  for (Index c = 0; c < summary.competing; ++c) {
-    const Index m = summary.columns[at(c)];
-    if (summary.costs[at(m)] == cost && summary.is_ranked(group, m)) out.push_back(m);
-  }
-  std::ranges::stable_sort(out, [&](Index a, Index b) { return sharpe(a) > sharpe(b); });
+  for (const Entry& entry : summary.of_group(group))
+    if (competes[at(entry.method)] && !std::isnan(summary.costs[at(entry.method)]) &&
+        summary.is_ranked(group, entry.method))
+      out.push_back(entry.method);
+  std::ranges::stable_sort(out, [&](Index a, Index b) {
+    const double cost_a = summary.costs[at(a)], cost_b = summary.costs[at(b)];
+    return cost_a != cost_b ? cost_a < cost_b : sharpe(a) > sharpe(b);
+  });
   return out;
 }
 
 void compare_best(Summary& out, const backtest::BootstrapSettings& settings,
                   const Threads& threads) {
-  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g)
-    for (const double cost : out.cost_levels()) {
-      const std::vector<Index> ranked = ranking(out, g, cost);
+  const std::vector<bool> competes = competitors(out);
+  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g) {
+    const std::vector<Index> all = ranking(out, g, competes);
+    for (auto first = all.begin(); first != all.end();) {
+      const double cost = out.costs[at(*first)];
+      const auto last =
+          std::find_if(first, all.end(), [&](Index m) { return out.costs[at(m)] != cost; });
+      const std::span<const Index> ranked(first, last);
+      first = last;
       if (ranked.size() < 2) continue;
       const double highest = out.entry(g, ranked[0])[Figure::sharpe].mean;
       // Equal ones share the place: testing them against each other would say nothing, so that is
@@ -219,23 +257,49 @@ void compare_best(Summary& out, const backtest::BootstrapSettings& settings,
       const Index second = next != ranked.end() ? *next : ranked[1];
       out.best.push_back(compare(out, g, ranked[0], second, settings, threads));
     }
+  }
+}
+
+// The methods of a group that compete, are of this framework and have runs without ruin, by cost.
+std::map<double, std::vector<Index>> by_cost(const Results& results, const Summary& summary,
+                                             Index group, const std::vector<bool>& competes,
+                                             std::string_view framework) {
+  std::map<double, std::vector<Index>> out;
+  for (const Entry& entry : summary.of_group(group)) {
+    const double cost = summary.costs[at(entry.method)];
+    if (competes[at(entry.method)] && results.methods[at(entry.method)].framework == framework &&
+        !std::isnan(cost) && entry.done > 0 && entry.ruined == 0)
+      out[cost].push_back(entry.method);
+  }
+  return out;
 }
 
 void compare_planned(const Results& results, Summary& out,
                      const backtest::BootstrapSettings& settings, const Threads& threads) {
-  const auto is = [&](Index m, std::string_view framework) {
-    const study::Method& method = results.methods[at(m)];
-    return method.role == Role::paper && method.framework == framework;
+  struct Pairs {
+    Index group;
+    std::vector<Index> dfl, pfl;
   };
-  const auto has_run = [&](Index g, Index m) {
-    return out.entry(g, m).done > 0 && out.entry(g, m).ruined == 0;
-  };
-  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g)
-    for (Index a = 0; a < out.methods; ++a)
-      for (Index b = 0; b < out.methods; ++b)
-        if (is(a, "dfl") && is(b, "pfl") && out.costs[at(a)] == out.costs[at(b)] && has_run(g, a) &&
-            has_run(g, b))
-          out.planned.push_back(compare(out, g, a, b, settings, threads));
+  const std::vector<bool> competes = competitors(out);
+  std::vector<Pairs> all;
+  std::size_t count = 0;
+  for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g) {
+    auto pfl = by_cost(results, out, g, competes, "pfl");
+    for (auto& [cost, dfl] : by_cost(results, out, g, competes, "dfl")) {
+      count += dfl.size() * pfl[cost].size();
+      all.push_back({g, std::move(dfl), std::move(pfl[cost])});
+    }
+  }
+  if (count > Summary::kMostPlanned) {
+    out.pairs_left_out = count;
+    return;
+  }
+  for (const Pairs& pairs : all)
+    for (const Index a : pairs.dfl)
+      for (const Index b : pairs.pfl)
+        out.planned.push_back(compare(out, pairs.group, a, b, settings, threads));
+  std::ranges::stable_sort(out.planned, {},
+                           [](const Comparison& c) { return std::tuple(c.group, c.a, c.b); });
 }
 
 void adjust(std::vector<Comparison>& family) {
@@ -253,6 +317,18 @@ bool Comparison::agrees() const {
 
 bool Comparison::contrary() const {
   return (test.difference > 0.0 || test.difference < 0.0) && !agrees();
+}
+
+std::span<const Entry> Summary::of_group(Index group) const {
+  const Index first = group_begin[at(group)], last = group_begin[at(group) + 1];
+  return std::span(entries).subspan(at(first), at(last - first));
+}
+
+const Entry& Summary::entry(Index group, Index method) const {
+  static const Entry none;
+  const std::span<const Entry> all = of_group(group);
+  const auto found = std::ranges::lower_bound(all, method, {}, &Entry::method);
+  return found != all.end() && found->method == method ? *found : none;
 }
 
 bool Summary::is_ranked(Index group, Index method) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace sharpen::report {
 
@@ -77,18 +78,27 @@ Cell Builder::estimate_cell(Index group, Index method, Figure figure) const {
 
 void Builder::mark_best_of(Row& row, std::size_t first, std::span<const Index> methods,
                            int better) const {
+  struct Best {
+    double value;
+    Index ranked = 0;
+  };
+  std::map<double, Best> at_cost;
+  const auto cost = [&](std::size_t i) { return summary.costs[at(methods[i])]; };
+  const auto competes = [&](std::size_t i) {
+    return is_ranked(row.cells[first + i]) && !std::isnan(cost(i));
+  };
   for (std::size_t i = 0; i < methods.size(); ++i) {
+    if (!competes(i)) continue;
+    const double value = row.cells[first + i].value;
+    Best& best = at_cost.try_emplace(cost(i), Best{value}).first->second;
+    ++best.ranked;
+    if (is_better(value, best.value, better)) best.value = value;
+  }
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    if (!competes(i)) continue;
+    const Best& best = at_cost.at(cost(i));
     Cell& cell = row.cells[first + i];
-    if (!is_ranked(cell)) continue;
-    bool rivals = false, beaten = false;
-    for (std::size_t j = 0; j < methods.size(); ++j) {
-      const Cell& other = row.cells[first + j];
-      const bool fair = summary.costs[at(methods[i])] == summary.costs[at(methods[j])];
-      if (i == j || !fair || !is_ranked(other)) continue;
-      rivals = true;
-      beaten = beaten || is_better(other.value, cell.value, better);
-    }
-    if (rivals && !beaten) cell.emphasis = Emphasis::best;
+    if (best.ranked > 1 && cell.value == best.value) cell.emphasis = Emphasis::best;
   }
 }
 
@@ -96,18 +106,23 @@ void Builder::mark_best(Row& row, Figure figure) const {
   const std::size_t first = row_names().size(), competing = at(summary.competing);
   const int better = info(figure).better;
   mark_best_of(row, first, std::span(summary.columns).first(competing), better);
+  std::map<double, double> best;  // at each cost
+  for (std::size_t c = 0; c < competing; ++c)
+    if (row.cells[first + c].emphasis == Emphasis::best)
+      best[summary.costs[at(summary.columns[c])]] = row.cells[first + c].value;
   for (std::size_t c = competing; c < summary.columns.size(); ++c) {
     Cell& cell = row.cells[first + c];
-    bool above = false;
-    for (std::size_t d = 0; d < competing; ++d) {
-      const Cell& other = row.cells[first + d];
-      const bool fair =
-          summary.costs[at(summary.columns[c])] == summary.costs[at(summary.columns[d])];
-      if (fair && other.emphasis == Emphasis::best)
-        above = is_better(cell.value, other.value, better);
-    }
-    if (above && is_ranked(cell)) cell.emphasis = Emphasis::apart;
+    const double cost = summary.costs[at(summary.columns[c])];
+    if (!is_ranked(cell) || std::isnan(cost)) continue;
+    const auto rival = best.find(cost);
+    if (rival != best.end() && is_better(cell.value, rival->second, better))
+      cell.emphasis = Emphasis::apart;
   }
+}
+
+bool Builder::has_several_costs(std::span<const Index> methods) const {
+  return std::ranges::any_of(
+      methods, [&](Index m) { return summary.costs[at(m)] != summary.costs[at(methods.front())]; });
 }
 
 Table cells_table(const Builder& make) {
@@ -119,14 +134,12 @@ Table cells_table(const Builder& make) {
   out.columns.push_back({.head = "seconds each", .figure = "seconds"});
   for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
     bool first = true;
-    for (std::size_t m = 0; m < make.results.methods.size(); ++m) {
-      const Entry& entry = make.summary.entry(static_cast<Index>(g), static_cast<Index>(m));
-      if (entry.planned() == 0) continue;
-      Row row = make.row_of(static_cast<Index>(g));
-      row.method = make.results.methods[m].name;
+    for (const Entry& entry : make.summary.of_group(static_cast<Index>(g))) {
+      Row row = make.row_of(entry.group);
+      row.method = make.results.methods[at(entry.method)].name;
       row.rule = first;
       first = false;
-      row.cells.push_back(Cell::of(make.results.methods[m].label));
+      row.cells.push_back(Cell::of(make.results.methods[at(entry.method)].label));
       for (const Index count :
            {entry.planned(), entry.done, entry.failed, entry.missing, entry.ruined})
         row.cells.push_back(Cell::count(count));
@@ -144,20 +157,19 @@ Table failures_table(const Builder& make) {
   out.columns.push_back({.head = "method"});
   out.columns.push_back({.head = "seed"});
   out.columns.push_back({.head = "reason", .figure = "reason"});
-  for (std::size_t g = 0; g < make.summary.groups.size(); ++g)
-    for (std::size_t m = 0; m < make.results.methods.size(); ++m)
-      for (const Index c : make.summary.entry(static_cast<Index>(g), static_cast<Index>(m)).cells) {
-        const study::Cell& cell = make.results.cells[at(c)];
-        if (cell.state != CellState::failed) continue;
-        Row row = make.row_of(static_cast<Index>(g));
-        row.rule = false;
-        row.method = make.results.methods[m].name;
-        row.seed = seed_text(cell);
-        row.cells.push_back(Cell::of(make.results.methods[m].label));
-        row.cells.push_back(Cell::of(row.seed));
-        row.cells.push_back(Cell::of(cell.reason));
-        out.rows.push_back(std::move(row));
-      }
+  for (const Entry& entry : make.summary.entries)
+    for (const Index c : entry.cells) {
+      const study::Cell& cell = make.results.cells[at(c)];
+      if (cell.state != CellState::failed) continue;
+      Row row = make.row_of(entry.group);
+      row.rule = false;
+      row.method = make.results.methods[at(entry.method)].name;
+      row.seed = seed_text(cell);
+      row.cells.push_back(Cell::of(make.results.methods[at(entry.method)].label));
+      row.cells.push_back(Cell::of(row.seed));
+      row.cells.push_back(Cell::of(cell.reason));
+      out.rows.push_back(std::move(row));
+    }
   return out;
 }
 
@@ -173,34 +185,35 @@ Table warnings_table(const Builder& make) {
     row.cells.push_back(runs > 0 ? Cell::count(runs) : Cell());
     out.rows.push_back(std::move(row));
   };
-  for (const study::Market& market : make.results.markets)
+  for (const study::Market& market : make.results.markets) {
+    Index item = 0;
     for (const std::string& warning : market.warnings) {
       Row row;
       row.market = market.name;
       row.assets = static_cast<Index>(market.tickers.size());
+      row.item = ++item;
       row.cells = {Cell::of(market_text(market)), Cell::of("")};
       add(std::move(row), "", warning, 0);
     }
+  }
   // The seeds of a method mostly say the same: each text once, with how many say it.
-  for (std::size_t g = 0; g < make.summary.groups.size(); ++g)
-    for (std::size_t m = 0; m < make.results.methods.size(); ++m) {
-      std::vector<std::pair<std::string, Index>> texts;
-      for (const Index c : make.summary.entry(static_cast<Index>(g), static_cast<Index>(m)).cells)
-        for (const std::string& warning : make.results.cells[at(c)].warnings) {
-          const auto known =
-              std::ranges::find(texts, warning, &std::pair<std::string, Index>::first);
-          if (known == texts.end()) {
-            texts.emplace_back(warning, 1);
-          } else {
-            ++known->second;
-          }
-        }
-      for (const auto& [text, runs] : texts) {
-        Row row = make.row_of(static_cast<Index>(g));
-        row.method = make.results.methods[m].name;
-        add(std::move(row), make.results.methods[m].label, text, runs);
+  for (const Entry& entry : make.summary.entries) {
+    std::vector<std::pair<std::string_view, Index>> texts;
+    std::map<std::string_view, std::size_t> known;
+    for (const Index c : entry.cells)
+      for (const std::string& warning : make.results.cells[at(c)].warnings) {
+        const auto [place, is_new] = known.try_emplace(warning, texts.size());
+        if (is_new) texts.emplace_back(warning, 0);
+        ++texts[place->second].second;
       }
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      Row row = make.row_of(entry.group);
+      row.method = make.results.methods[at(entry.method)].name;
+      row.item = static_cast<Index>(i) + 1;
+      add(std::move(row), make.results.methods[at(entry.method)].label, std::string(texts[i].first),
+          texts[i].second);
     }
+  }
   return out;
 }
 

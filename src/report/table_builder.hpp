@@ -28,6 +28,7 @@ struct Builder {
   // Of the cells of these methods, from `first` on: at every cost those with the best mean, if at
   // least two have one. What is ruined does not count.
   void mark_best_of(Row& row, std::size_t first, std::span<const Index> methods, int better) const;
+  bool has_several_costs(std::span<const Index> methods) const;
 };
 
 Table cells_table(const Builder& make);

@@ -21,8 +21,17 @@ bool is_number(std::string_view text) {
 
 // What spreadsheets take for a formula, in half and full width.
 bool starts_formula(std::string_view text) {
-  constexpr std::array<std::string_view, 11> kStarts = {"=",  "+", "-", "@", "\t", "\r",
-                                                        "\n", "=", "+", "-", "@"};
+  constexpr std::array<std::string_view, 11> kStarts = {"=",
+                                                        "+",
+                                                        "-",
+                                                        "@",
+                                                        "\t",
+                                                        "\r",
+                                                        "\n",
+                                                        "\xEF\xBC\x9D",
+                                                        "\xEF\xBC\x8B",
+                                                        "\xEF\xBC\x8D",
+                                                        "\xEF\xBC\xA0"};
   for (const std::string_view start : kStarts)
     if (text.starts_with(start)) return true;
   return false;
@@ -36,14 +45,15 @@ std::string line_of(const Table& table, const Column& column, const Row& row, co
   const std::string_view standing = cell.emphasis == Emphasis::best    ? "best"
                                     : cell.emphasis == Emphasis::apart ? "apart"
                                                                        : "";
-  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_field(table.name),
-                     csv_field(row.market), row.assets > 0 ? std::to_string(row.assets) : "",
-                     row.k > 0 ? std::to_string(row.k) : "", csv_field(row.k_given),
-                     csv_field(column.method.empty() ? row.method : column.method),
-                     csv_field(row.seed), csv_field(column.figure), words ? "" : number(cell.value),
-                     estimate ? number(cell.sd) : "", estimate ? std::to_string(cell.runs) : "",
-                     estimate ? std::to_string(cell.planned) : "", standing,
-                     (cell.marks & ruined) != 0 ? "yes" : "", words ? csv_field(cell.key()) : "");
+  return fmt::format(
+      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_field(table.name),
+      csv_field(row.market), row.assets > 0 ? std::to_string(row.assets) : "",
+      row.k > 0 ? std::to_string(row.k) : "", csv_field(row.k_given),
+      csv_field(column.method.empty() ? row.method : column.method), csv_field(row.seed),
+      csv_field(column.figure), words ? "" : number(cell.value), estimate ? number(cell.sd) : "",
+      estimate ? std::to_string(cell.runs) : "", estimate ? std::to_string(cell.planned) : "",
+      standing, (cell.marks & ruined) != 0 ? "yes" : "", words ? csv_field(cell.key()) : "",
+      csv_field(row.against), row.item > 0 ? std::to_string(row.item) : "");
 }
 
 }  // namespace
@@ -61,8 +71,8 @@ std::string csv_field(std::string_view text) {
 
 std::string to_csv(std::span<const Table> tables) {
   std::string out =
-      "table,market,assets,k,k_given,method,seed,figure,value,sd,runs,planned,standing,ruin,text"
-      "\r\n";
+      "table,market,assets,k,k_given,method,seed,figure,value,sd,runs,planned,standing,ruin,text,"
+      "against,item\r\n";
   for (const Table& table : tables)
     for (const Row& row : table.rows)
       for (std::size_t c = 0; c < table.columns.size(); ++c)

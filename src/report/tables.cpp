@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "report/table_builder.hpp"
@@ -42,6 +43,7 @@ Table matrix(const Builder& make, Figure figure, std::string_view table_name, st
   out.legend = make.summary.competing < static_cast<Index>(make.summary.columns.size())
                    ? Legend::best_and_apart
                    : Legend::best;
+  out.several_costs = make.has_several_costs(make.summary.columns);
   return out;
 }
 
@@ -63,7 +65,7 @@ std::string test_note(const Summary& summary) {
   return fmt::format(
       "p: of equal Sharpe ratios, two-sided, by the paired test of Ledoit and Wolf ({} block "
       "resamples) on daily excess returns averaged over the seeds, as if equal parts were put into "
-      "each. Holm: corrected for the number of rows; stars go by it (* below 0.05, ** below 0.01, "
+      "each. Holm: corrected for the number of tests; stars go by it (* below 0.05, ** below 0.01, "
       "*** below 0.001).",
       summary.replications);
 }
@@ -87,13 +89,11 @@ Table sharpe_table(const Builder& make) {
   Table out = matrix(make, Figure::sharpe, "sharpe", "Annualised Sharpe ratio, out of sample");
   if (summary.best.empty()) return out;
   const std::size_t methods = out.columns.size();
-  std::vector<double> costs;  // that have a best
-  for (const double cost : summary.cost_levels())
-    if (std::ranges::any_of(summary.best,
-                            [&](const Comparison& test) { return cost_of(summary, test) == cost; }))
-      costs.push_back(cost);
+  std::set<double> with_best;
+  for (const Comparison& test : summary.best) with_best.insert(cost_of(summary, test));
+  const std::vector<double> costs(with_best.begin(), with_best.end());
+  const bool one = summary.cost_levels().size() == 1;
   for (const double cost : costs) {
-    const bool one = summary.cost_levels().size() == 1;
     const std::string group =
         "best against runner-up" + (one ? std::string() : fmt::format(" at {:g} bp", cost));
     const std::string at_cost = one ? std::string() : fmt::format("_at_{:g}bp", cost);
@@ -104,7 +104,7 @@ Table sharpe_table(const Builder& make) {
   for (Row& row : out.rows) row.cells.resize(out.columns.size());
   for (const Comparison& test : summary.best) {
     std::vector<Cell>& cells = out.rows[at(test.group)].cells;
-    const auto level = std::ranges::find(costs, cost_of(summary, test)) - costs.begin();
+    const auto level = std::ranges::lower_bound(costs, cost_of(summary, test)) - costs.begin();
     const std::size_t first = methods + 3 * static_cast<std::size_t>(level);
     cells[first] = method_cell(make.results, test.b);
     cells[first + 1] = Cell::number(test.test.p_value, 3);
@@ -138,6 +138,7 @@ Table comparison_table(const Builder& make, const std::vector<Comparison>& famil
     row.rule = out.rows.empty() || out.rows.back().market != row.market;
     const double root = per_year(make.results, make.summary.groups[at(c.group)]);
     row.method = make.results.methods[at(c.a)].name;
+    row.against = make.results.methods[at(c.b)].name;
     row.cells.push_back(method_cell(make.results, c.a));
     row.cells.push_back(method_cell(make.results, c.b));
     row.cells.push_back(Cell::count(c.test.n));
@@ -212,6 +213,7 @@ Table alpha_table(const Builder& make) {
   }
   out.notes.emplace_back(kSpread);
   out.legend = Legend::best;
+  out.several_costs = make.has_several_costs(swept);
   return out;
 }
 
@@ -227,17 +229,16 @@ Table listing(const Builder& make, const std::vector<Figure>& figures, std::stri
     out.columns.push_back({.head = std::string(info(f).head), .figure = std::string(info(f).name)});
   for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
     bool first = true;
-    for (std::size_t m = 0; m < make.results.methods.size(); ++m) {
-      const Entry& entry = make.summary.entry(static_cast<Index>(g), static_cast<Index>(m));
+    for (const Entry& entry : make.summary.of_group(static_cast<Index>(g))) {
       const bool any = std::ranges::any_of(figures, [&](Figure f) { return entry[f].n > 0; });
       if (!any) continue;
-      Row row = make.row_of(static_cast<Index>(g));
-      row.method = make.results.methods[m].name;
+      Row row = make.row_of(entry.group);
+      row.method = make.results.methods[at(entry.method)].name;
       row.rule = first;
       first = false;
-      row.cells.push_back(Cell::of(make.results.methods[m].label));
+      row.cells.push_back(Cell::of(make.results.methods[at(entry.method)].label));
       for (const Figure f : figures)
-        row.cells.push_back(make.estimate_cell(static_cast<Index>(g), static_cast<Index>(m), f));
+        row.cells.push_back(make.estimate_cell(entry.group, entry.method, f));
       out.rows.push_back(std::move(row));
     }
   }
@@ -273,20 +274,24 @@ Table regret_table(const Builder& make) {
 Table trading_table(const Builder& make) {
   Table out = listing(
       make,
-      {Figure::turnover, Figure::turnover_annualized, Figure::cost_annualized, Figure::gross,
-       Figure::net, Figure::names, Figure::effective_names, Figure::largest_weight},
+      {Figure::turnover, Figure::turnover_annualized, Figure::cost_annualized, Figure::break_even,
+       Figure::gross, Figure::net, Figure::names, Figure::effective_names, Figure::largest_weight},
       "trading", "Turnover, costs and holdings");
   // The price of trading belongs beside what it cost.
   Column price{.head = "cost in bp", .figure = "cost_bps"};
   const std::size_t place = 6;
   out.columns.insert(out.columns.begin() + place, price);
+  std::map<std::string_view, double> costs;
+  for (const study::Method& method : make.results.methods) costs[method.name] = method.cost_bps;
   for (Row& row : out.rows)
-    for (const study::Method& method : make.results.methods)
-      if (method.name == row.method)
-        row.cells.insert(row.cells.begin() + place, Cell::number(method.cost_bps, 1));
+    row.cells.insert(row.cells.begin() + place, Cell::number(costs.at(row.method), 1));
   out.notes.emplace_back(
       "Turnover: the sum of |trade| per rebalance, bought and sold both counting. Costs are in the "
       "returns already. Names, exposure (gross, net) and weights are means over the days.");
+  out.notes.emplace_back(
+      "Break-even: the cost in basis points of turnover at which the mean excess return would be "
+      "zero, with the trades as they are. A method survives costs below it; a negative one had "
+      "nothing to lose.");
   return out;
 }
 

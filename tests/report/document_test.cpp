@@ -407,7 +407,7 @@ TEST(Formats, CsvHasWhatTheOthersShow) {
         if (table.columns[c].figure.empty()) continue;
         ASSERT_LT(next, lines[table.name].size());
         const std::vector<std::string> fields = split(lines[table.name][next++], ",");
-        ASSERT_EQ(fields.size(), 15u);
+        ASSERT_EQ(fields.size(), 17u);
         EXPECT_EQ(fields[7], table.columns[c].figure);
         const Cell& cell = table.rows[r].cells[c];
         if (cell.kind == Cell::Kind::text) {
@@ -420,6 +420,30 @@ TEST(Formats, CsvHasWhatTheOthersShow) {
         EXPECT_EQ(std::stod(fields[8]), cell.value) << "full precision";
       }
     EXPECT_EQ(next, lines[table.name].size()) << table.name;
+  }
+}
+
+// Programs find a figure by what it is of: two lines of one key would be a guess.
+TEST(Formats, CsvTellsEveryLineApartByItsKeys) {
+  study::Results results = made_results({.sweep = true});
+  results.markets[0].warnings = {"first", "second"};
+  for (study::Cell& cell : results.cells) cell.warnings = {"one thing", "another"};
+  const Summary summary = summary_of(results);
+  ASSERT_GT(summary.planned.size(), summary.groups.size()) << "several against one method";
+  std::set<std::vector<std::string>> keys;
+  for (const std::string& line : split(to_csv(tables(results, summary)), "\r\n")) {
+    if (line.empty()) continue;
+    std::vector<std::string> fields = split(line, ",");
+    ASSERT_EQ(fields.size(), 17u);
+    const std::vector<std::string> key = {fields[0], fields[1], fields[4],  fields[5],
+                                          fields[6], fields[7], fields[15], fields[16]};
+    EXPECT_TRUE(keys.insert(key).second) << line;
+    if (fields[0] == "planned") {
+      EXPECT_THAT(fields[15], ::testing::StartsWith("pfl-")) << line;
+    }
+    if (fields[0] == "warnings") {
+      EXPECT_NE(fields[16], "") << line;
+    }
   }
 }
 

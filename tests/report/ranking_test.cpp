@@ -139,6 +139,9 @@ TEST(Ranking, HasOneBestForEachCost) {
   for (const Column& column : table.columns)
     if (column.figure.starts_with("runner_up")) runners_up.push_back(column.figure);
   EXPECT_THAT(runners_up, ElementsAre("runner_up_at_5bp", "runner_up_at_20bp"));
+  EXPECT_THAT(to_markdown(table), HasSubstr("Bold: the best mean of its row at its cost."));
+  EXPECT_THAT(to_markdown(table), HasSubstr("Holm: corrected for the number of tests;"));
+  EXPECT_THAT(to_markdown(sharpe_table(one_row())), HasSubstr("Bold: the best mean of its row."));
 }
 
 TEST(Ranking, SaysWhichAreTiedAndTestsTheNext) {
@@ -161,6 +164,85 @@ TEST(Findings, SayWhereLearningByTheDecisionChangedNothing) {
   cells_of(results, kMssrm).front()->run = cells_of(results, kDfl).front()->run;
   EXPECT_THAT(findings(results, summary_of(results)),
               Contains(StartsWith("DFL and PFL mSSRM hold the same in k = 2: ")));
+}
+
+TEST(Findings, SayOfAFewPairsThatTheyAreAlikeAndCountTheRest) {
+  study::Results results = one_row();
+  const study::Cell cell = *cells_of(results, kDfl).front();
+  results.methods[kDfl].optimizer = results.methods[kMssrm].optimizer;
+  cells_of(results, kMssrm).front()->run = cell.run;
+  for (int i = 0; i < 9; ++i) {
+    results.methods.push_back(results.methods[kDfl]);
+    results.methods.back().name += std::to_string(i);
+    results.cells.push_back(cell);
+    results.cells.back().method = static_cast<Index>(results.methods.size()) - 1;
+  }
+  const std::vector<std::string> said = findings(results, summary_of(results));
+  EXPECT_EQ(std::ranges::count_if(
+                said, [](const std::string& s) { return s.find("hold the same") != s.npos; }),
+            4);
+  EXPECT_THAT(said, Contains("So do 6 other pairs."));
+}
+
+// Without costs, and with a break-even of this many basis points on a turnover of 4 a day.
+void trade_thinly(study::Results& results, Index method, double break_even_bps) {
+  for (study::Cell* cell : cells_of(results, method)) {
+    backtest::Run& run = cell->run;
+    double mean = 0.0;
+    for (const double r : run.returns) mean += r / static_cast<double>(run.returns.size());
+    for (double& r : run.returns) r = 0.001 * (r - mean) + 4.0 * break_even_bps / 1e4;
+    std::ranges::fill(run.costs, 0.0);
+    std::ranges::fill(run.turnover, 4.0);
+  }
+}
+
+study::Results without_costs(study::Results results) {
+  for (study::Method& method : results.methods) method.cost_bps = 0.0;
+  for (study::Cell& cell : results.cells) std::ranges::fill(cell.run.costs, 0.0);
+  return results;
+}
+
+TEST(Findings, SayWhichCostWouldTakeAllThatTheBestEarns) {
+  study::Results results = without_costs(one_row());
+  trade_thinly(results, kDfl, 0.7);
+  const Summary summary = summary_of(results);
+  ASSERT_EQ(summary.leaders.at(0).methods.front(), kDfl);
+  EXPECT_NEAR(summary.entry(0, kDfl)[Figure::break_even].mean, 0.7, 1e-9);
+  const std::string sentence =
+      "DFL trades 1008 times its wealth a year: costs of 0.7 bp of turnover would take all of its "
+      "excess return.";
+  EXPECT_THAT(findings(results, summary), Contains(sentence));
+  // At a cost that it has paid already, with room to spare, or if another is the best: not a word.
+  study::Results other = results;
+  for (study::Method& method : other.methods) method.cost_bps = 5.0;
+  EXPECT_THAT(findings(other, summary_of(other)), Not(Contains(HasSubstr("times its wealth"))));
+  other = results;
+  trade_thinly(other, kDfl, 6.0);
+  EXPECT_THAT(findings(other, summary_of(other)), Not(Contains(HasSubstr("times its wealth"))));
+  other = results;
+  trade_thinly(other, kMssrm, 40.0);
+  EXPECT_THAT(findings(other, summary_of(other)), Not(Contains(HasSubstr("times its wealth"))));
+}
+
+TEST(Findings, SayItOfOursAboveTheBestAndOfAFewMethodsOnly) {
+  study::Results results =
+      without_costs(made_results({.markets = {"M"}, .ks = {"10%", "20%"}, .seeds = 2}));
+  const Index own = static_cast<Index>(results.methods.size()) - 1;
+  trade_thinly(results, own, 0.02);
+  std::vector<std::string> said = findings(results, summary_of(results));
+  EXPECT_THAT(said, Contains("DFL swap trades 1008 times its wealth a year in k = 2: costs of less "
+                             "than 0.1 bp of turnover would take all of its excess return, and "
+                             "less than 5 bp in 1 other row."));
+  // Five that are equally good, all of them thin.
+  results = without_costs(one_row());
+  for (Index m = 0; m < 5; ++m) {
+    cells_of(results, m).front()->run = cells_of(results, kDfl).front()->run;
+    trade_thinly(results, m, 0.7);
+  }
+  said = findings(results, summary_of(results));
+  EXPECT_EQ(std::ranges::count_if(
+                said, [](const std::string& s) { return s.find("times its wealth") != s.npos; }),
+            3);
 }
 
 TEST(Findings, NameTheFirstWarningOfTheMarketsWhole) {

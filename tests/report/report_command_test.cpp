@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "sharpen/study/store.hpp"
 #include "support/program.hpp"
@@ -144,6 +145,24 @@ TEST(ReportCommand, AnswersInJson) {
   const json written = json::parse(printed({file, "--json", "--format", "html"}));
   EXPECT_EQ(written["out"], folder.path("report.html"));
   EXPECT_EQ(written["bytes"], std::filesystem::file_size(folder.path("report.html")));
+}
+
+TEST(ReportCommand, TellsFiguresApartByTheirKeysInJson) {
+  const Folder folder;
+  const json answer = json::parse(printed({stored(folder), "--json"}));
+  std::set<std::string> keys;
+  bool planned = false;
+  for (const json& table : answer["tables"])
+    for (const json& figure : table["figures"]) {
+      json key = {table["name"]};
+      for (const char* name : {"market", "k_given", "method", "against", "seed", "item", "figure"})
+        key.push_back(figure.at(name));
+      EXPECT_TRUE(keys.insert(key.dump()).second) << key;
+      if (table["name"] != "planned") continue;
+      planned = true;
+      EXPECT_THAT(figure["against"].get<std::string>(), StartsWith("pfl-"));
+    }
+  EXPECT_TRUE(planned);
 }
 
 TEST(ReportCommand, DocumentsEveryKey) {

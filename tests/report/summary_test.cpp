@@ -9,6 +9,7 @@
 #include <set>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/report/report.hpp"
 #include "support/study_results.hpp"
 
 namespace sharpen::report {
@@ -178,6 +179,69 @@ TEST(Summary, PlansDflAgainstEveryPfl) {
     EXPECT_EQ(test.a, 6);
     EXPECT_THAT((std::set<Index>{3, 4, 5}), ::testing::Contains(test.b));
   }
+}
+
+// A study file of one's own methods names none as the paper's.
+TEST(Summary, PlansDflAgainstEveryPflOfAStudyWithoutThePapersMethods) {
+  study::Results results = made_results({.own = false, .sweep = true});
+  for (study::Method& method : results.methods)
+    if (method.role == study::Role::paper) method.role = study::Role::own;
+  const Summary summary = summary_of(results);
+  EXPECT_EQ(summary.planned.size(), 3 * summary.groups.size());
+  for (const Comparison& test : summary.planned) EXPECT_EQ(test.a, 6);
+}
+
+// A row and a method for every cell: a file of little size can say that.
+TEST(Summary, HoldsNothingOfMethodsThatHaveNoCellInARow) {
+  study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}, .own = false});
+  results.cells.resize(1);
+  const study::Cell cell = results.cells.front();
+  const study::Method method = results.methods.front();
+  results.cells.clear();
+  results.methods.clear();
+  for (Index i = 0; i < 200; ++i) {
+    results.methods.push_back(method);
+    results.methods.back().name += std::to_string(i);
+    results.cells.push_back(cell);
+    results.cells.back().method = i;
+    results.cells.back().k_given = std::to_string(199 - i);
+  }
+  const Summary summary = summary_of(results);
+  EXPECT_EQ(summary.groups.size(), 200u);
+  EXPECT_EQ(summary.entries.size(), 200u);
+  for (Index g = 0; g < 200; ++g)
+    for (Index m = 0; m < 200; ++m) {
+      EXPECT_EQ(summary.entry(g, m).planned(), g == m ? 1 : 0);
+      EXPECT_EQ(summary.entry(g, m)[Figure::sharpe].n, g == m ? 1 : 0);
+    }
+}
+
+TEST(Summary, LeavesOutPlannedPairsBeyondCounting) {
+  study::Results results = made_results(
+      {.markets = {"M"}, .ks = {"10%"}, .days = 5, .seeds = 1, .own = false});  // too few to test
+  const study::Cell cell = results.cells.front();
+  study::Method pfl = results.methods[3], dfl = results.methods[6];
+  ASSERT_EQ(pfl.framework, "pfl");
+  ASSERT_EQ(dfl.framework, "dfl");
+  results.methods.clear();
+  results.cells.clear();
+  const auto add = [&](const study::Method& method) {
+    results.methods.push_back(method);
+    results.methods.back().name += std::to_string(results.methods.size());
+    results.cells.push_back(cell);
+    results.cells.back().method = static_cast<Index>(results.methods.size()) - 1;
+  };
+  for (int i = 0; i < 100; ++i) add(pfl), add(dfl);
+  EXPECT_EQ(summary_of(results).planned.size(), 10'000u);
+  EXPECT_EQ(summary_of(results).pairs_left_out, 0u);
+  add(dfl);
+  const Summary summary = summary_of(results);
+  EXPECT_TRUE(summary.planned.empty());
+  EXPECT_EQ(summary.pairs_left_out, 10'100u);
+  EXPECT_THAT(findings(results, summary),
+              ::testing::Contains(::testing::StartsWith(
+                  "10100 pairs of decision-focused with prediction-focused methods are more than "
+                  "the 10000 that are tested")));
 }
 
 TEST(Summary, HasTheSameBitsForAnyNumberOfThreads) {

@@ -152,6 +152,10 @@ TEST(Tables, SayHowEachFormatShowsTheBest) {
                                          "compared; underlined: one of ours"));
   table.legend = Legend::best;
   EXPECT_THAT(to_latex(table), HasSubstr("Bold: the best mean of its row.\\par\n"));
+  table.several_costs = true;
+  EXPECT_THAT(to_latex(table), HasSubstr("Bold: the best mean of its row at its cost.\\par\n"));
+  table.legend = Legend::best_and_apart;
+  EXPECT_THAT(to_text(table), HasSubstr("▸: the best mean of its row at its cost among"));
 }
 
 TEST(LatexTable, TakesNoNameForACommand) {
@@ -168,9 +172,9 @@ TEST(LatexTable, TakesNoNameForACommand) {
 TEST(CsvTable, HasALinePerFigureInFullPrecision) {
   EXPECT_EQ(to_csv({{small_table()}}),
             "table,market,assets,k,k_given,method,seed,figure,value,sd,runs,planned,standing,ruin,"
-            "text\r\n"
-            "sharpe,X,7,2,10%,pfl,,sharpe,-0.0374,,1,1,,,\r\n"
-            "sharpe,X,7,2,10%,dfl,,sharpe,0.9551,0.0144,4,5,best,,\r\n");
+            "text,against,item\r\n"
+            "sharpe,X,7,2,10%,pfl,,sharpe,-0.0374,,1,1,,,,,\r\n"
+            "sharpe,X,7,2,10%,dfl,,sharpe,0.9551,0.0144,4,5,best,,,,\r\n");
 }
 
 TEST(CsvTable, DefusesFormulas) {
@@ -180,7 +184,10 @@ TEST(CsvTable, DefusesFormulas) {
   EXPECT_EQ(csv_field("@SUM(A1)"), "'@SUM(A1)");
   EXPECT_EQ(csv_field("\t=1"), "\"'\t=1\"");
   EXPECT_EQ(csv_field("\r=1"), "\"'\r=1\"");
-  EXPECT_EQ(csv_field("=1"), "'=1");
+  // Full width = + - @, which some spreadsheets take for the others.
+  for (const char* start : {"\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D", "\xEF\xBC\xA0"})
+    EXPECT_EQ(csv_field(std::string(start) + "1"), "'" + std::string(start) + "1");
+  EXPECT_EQ(csv_field("\xEF\xBC\x91"), "\xEF\xBC\x91") << "a full-width 1 starts nothing";
   EXPECT_EQ(csv_field("=HYPERLINK(\"x\",\"y\")"), "\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\"");
   // A number is a number.
   EXPECT_EQ(csv_field("-0.5"), "-0.5");

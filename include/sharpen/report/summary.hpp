@@ -5,6 +5,10 @@
 // it. Every figure is computed here from the daily columns of the runs, regret and seconds apart,
 // which are as the study recorded them; none is taken from its metrics.
 //
+// Over the days that count, with e the excess return net of costs, c the cost and u the turnover of
+// a day, the break-even is what a unit of turnover may cost until nothing is left of the mean
+// excess return, in basis points: 10^4 (mean e + mean c) / mean u.
+//
 // Two methods are compared on the days both have, by their daily excess returns averaged over the
 // runs: the returns of putting equal parts into every seed. Ledoit and Wolf's paired test asks
 // whether the Sharpe ratios of those two series differ (sharpen/backtest/statistics.hpp). With m
@@ -19,6 +23,7 @@
 #include <array>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,6 +47,7 @@ enum class Figure : std::size_t {
   turnover,
   turnover_annualized,
   cost_annualized,
+  break_even,
   gross,
   net,
   names,
@@ -51,7 +57,7 @@ enum class Figure : std::size_t {
   regret_relative,
   seconds,
 };
-constexpr std::size_t kFigures = 20;
+constexpr std::size_t kFigures = 21;
 
 struct FigureInfo {
   std::string_view name;  // "sharpe_annualized", as metrics.json has it
@@ -80,6 +86,7 @@ struct Group {
 
 // A method in a group.
 struct Entry {
+  Index group = 0, method = 0;
   std::vector<Index> cells;  // of the study, by seed
   Index done = 0, failed = 0, missing = 0;
   Index ruined = 0;  // of done
@@ -121,7 +128,10 @@ struct Leader {
 struct Summary {
   std::vector<Group> groups;
   Index methods = 0;
-  std::vector<Entry> entries;                          // (groups, methods)
+  // Of methods that have cells in a group, by group and method: a file of little size may name
+  // many groups and many methods.
+  std::vector<Entry> entries;
+  std::vector<Index> group_begin;                      // (groups + 1) of the entries
   std::vector<std::array<double, kFigures>> of_cells;  // NaN unless done
   std::vector<Index> columns;  // methods that tables show: the paper's, then ours, or the sweep's
   Index competing = 0;         // of columns: those that compete for the best of a row
@@ -130,13 +140,16 @@ struct Summary {
   // runner-up, which is the next one that is not equal, if there is one.
   std::vector<Leader> leaders;
   std::vector<Comparison> best;
-  // Each dfl of the paper with each pfl at the same cost, in every group, unless a run is ruined.
+  // Each dfl with each pfl at the same cost, of those that compete, in every group, unless a run is
+  // ruined. None of them if there are more than kMostPlanned.
+  static constexpr std::size_t kMostPlanned = 10'000;
   std::vector<Comparison> planned;
+  std::size_t pairs_left_out = 0;
   Index replications = 0;
 
-  const Entry& entry(Index group, Index method) const {
-    return entries[static_cast<std::size_t>(group * methods + method)];
-  }
+  std::span<const Entry> of_group(Index group) const;
+  // One without cells where the study plans none.
+  const Entry& entry(Index group, Index method) const;
   // Ruin is no strategy: a method with a ruined run is never the best of anything.
   bool is_ranked(Index group, Index method) const;
   std::vector<double> cost_levels() const;  // of the columns, rising

@@ -64,7 +64,9 @@ struct Column {
 struct Row {
   // What the row is of, for CSV; "" and 0 where it does not apply.
   std::string market = {}, k_given = {}, method = {}, seed = {};
+  std::string against = {};  // the method that a test compares `method` with
   Index assets = 0, k = 0;
+  Index item = 0;                // from 1, where all of the above may be alike in several rows
   std::vector<Cell> cells = {};  // as many as columns
   bool rule = false;             // a line above: another market begins
 };
@@ -79,6 +81,7 @@ struct Table {
   std::vector<Row> rows;
   std::vector<std::string> notes = {};
   Legend legend = Legend::none;
+  bool several_costs = false;  // methods compete only with those that trade at the same one
 };
 
 // "0.955 ± 0.014", "0.955", "–"; without emphasis and marks.
