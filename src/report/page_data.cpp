@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -139,80 +140,113 @@ Json weights_json(const backtest::Run& run, const study::Market& market) {
 
 Json runs_json(const Results& results, const Summary& summary, std::size_t& pictures) {
   Json out = Json::array();
-  for (std::size_t g = 0; g < summary.groups.size(); ++g)
-    for (Index m = 0; m < summary.methods; ++m)
-      for (const Index c : summary.entry(static_cast<Index>(g), m).cells) {
-        const study::Cell& cell = results.cells[at(c)];
-        if (cell.state != CellState::done) continue;
-        const study::Market& market = results.markets[at(cell.market)];
-        Json run = {{"group", g}, {"method", m}};
-        run["seed"] = cell.seed ? Json(std::to_string(*cell.seed)) : Json(nullptr);
-        run["sharpe"] =
-            number_or_null(summary.of_cells[at(c)][static_cast<std::size_t>(Figure::sharpe)]);
-        add_days(market, cell.run.dates, run);
-        run["statsFrom"] = cell.run.stats_from;
-        run["returns"] = packed(cell.run.returns);
-        if (pictures < kMostPictures) {
-          run["weights"] = weights_json(cell.run, market);
-          pictures += run["weights"].is_null() ? 0 : 1;
-        }
-        out.push_back(std::move(run));
+  for (const Entry& entry : summary.entries)
+    for (const Index c : entry.cells) {
+      const study::Cell& cell = results.cells[at(c)];
+      if (cell.state != CellState::done) continue;
+      const study::Market& market = results.markets[at(cell.market)];
+      Json run = {{"group", entry.group}, {"method", entry.method}};
+      run["seed"] = cell.seed ? Json(std::to_string(*cell.seed)) : Json(nullptr);
+      run["sharpe"] =
+          number_or_null(summary.of_cells[at(c)][static_cast<std::size_t>(Figure::sharpe)]);
+      add_days(market, cell.run.dates, run);
+      run["statsFrom"] = cell.run.stats_from;
+      run["returns"] = packed(cell.run.returns);
+      if (pictures < kMostPictures) {
+        run["weights"] = weights_json(cell.run, market);
+        pictures += run["weights"].is_null() ? 0 : 1;
       }
+      out.push_back(std::move(run));
+    }
+  return out;
+}
+
+// The mean over the done cells of r_t, on the days all of them have; and the first of those days
+// that counts for all.
+struct Average {
+  std::vector<std::string> dates;
+  std::vector<double> returns;
+  Index stats_from = 0;
+};
+
+Average average_of(const Results& results, const Entry& entry) {
+  struct Day {
+    double sum = 0.0;
+    Index runs = 0, counting = 0;
+  };
+  std::map<std::string_view, Day> days;
+  for (const Index c : entry.cells) {
+    const study::Cell& cell = results.cells[at(c)];
+    if (cell.state != CellState::done) continue;
+    for (Index t = 0; t < cell.run.periods(); ++t) {
+      Day& day = days[cell.run.dates[at(t)]];
+      day.sum += cell.run.returns[at(t)];
+      ++day.runs;
+      if (t >= cell.run.stats_from) ++day.counting;
+    }
+  }
+  Average out;
+  for (const auto& [date, day] : days) {
+    if (day.runs != entry.done) continue;
+    out.dates.emplace_back(date);
+    out.returns.push_back(day.sum / static_cast<double>(day.runs));
+    if (day.counting != entry.done) out.stats_from = static_cast<Index>(out.dates.size());
+  }
   return out;
 }
 
 // Of studies too large for every run: one run per method that stands for all seeds.
 Json averages_json(const Results& results, const Summary& summary) {
   Json out = Json::array();
-  for (std::size_t g = 0; g < summary.groups.size(); ++g)
-    for (Index m = 0; m < summary.methods; ++m) {
-      const Entry& entry = summary.entry(static_cast<Index>(g), m);
-      if (entry.done == 0) continue;
-      const study::Market& market = results.markets[at(summary.groups[g].market)];
-      std::vector<double> returns = entry.excess;
-      for (double& r : returns) r += market.risk_free;
-      Json run = {{"group", g}, {"method", m}, {"seed", nullptr}, {"average", true}};
-      run["sharpe"] = number_or_null(entry[Figure::sharpe].mean);
-      add_days(market, entry.dates, run);
-      run["statsFrom"] = 0;
-      run["returns"] = packed(returns);
-      out.push_back(std::move(run));
-    }
+  for (const Entry& entry : summary.entries) {
+    if (entry.done == 0) continue;
+    const Average average = average_of(results, entry);
+    Json run = {
+        {"group", entry.group}, {"method", entry.method}, {"seed", nullptr}, {"average", true}};
+    run["sharpe"] = number_or_null(entry[Figure::sharpe].mean);
+    add_days(results.markets[at(summary.groups[at(entry.group)].market)], average.dates, run);
+    run["statsFrom"] = average.stats_from;
+    run["returns"] = packed(average.returns);
+    out.push_back(std::move(run));
+  }
   return out;
 }
 
-// How often each name was held, over the days of all runs of a method.
+// How often each name was held, over the days of all runs of a method that count.
 Json held_json(const Results& results, const Summary& summary) {
   Json out = Json::array();
-  for (std::size_t g = 0; g < summary.groups.size(); ++g)
-    for (Index m = 0; m < summary.methods; ++m) {
-      const study::Market& market = results.markets[at(summary.groups[g].market)];
-      std::vector<double> days(market.tickers.size(), 0.0), sums(market.tickers.size(), 0.0);
-      double total = 0.0;
-      for (const Index c : summary.entry(static_cast<Index>(g), m).cells) {
-        const backtest::Run& run = results.cells[at(c)].run;
-        if (run.weights_begin.empty()) continue;
-        total += static_cast<double>(run.periods());
-        for (const auto& position : run.weights)
+  for (const Entry& entry : summary.entries) {
+    const study::Market& market = results.markets[at(summary.groups[at(entry.group)].market)];
+    std::vector<double> days(market.tickers.size(), 0.0), sums(market.tickers.size(), 0.0);
+    double total = 0.0;
+    for (const Index c : entry.cells) {
+      const backtest::Run& run = results.cells[at(c)].run;
+      if (run.weights_begin.empty()) continue;
+      total += static_cast<double>(run.periods() - run.stats_from);
+      for (Index p = run.stats_from; p < run.periods(); ++p)
+        for (const auto& position : run.weights_of(p))
           if (position.asset >= 0 && at(position.asset) < days.size() && position.weight != 0.0) {
             days[at(position.asset)] += 1.0;
             sums[at(position.asset)] += position.weight;
           }
-      }
-      if (total == 0.0) continue;
-      std::vector<std::size_t> order(days.size());
-      std::iota(order.begin(), order.end(), std::size_t{0});
-      std::ranges::stable_sort(order,
-                               [&](std::size_t a, std::size_t b) { return days[a] > days[b]; });
-      while (!order.empty() && days[order.back()] == 0.0) order.pop_back();
-      Json names = Json::array();
-      for (std::size_t i = 0; i < std::min(order.size(), kHeld); ++i) {
-        const std::size_t a = order[i];
-        names.push_back(
-            {clean(market.tickers[a]), rounded(days[a] / total), rounded(sums[a] / days[a])});
-      }
-      out.push_back({{"group", g}, {"method", m}, {"held", order.size()}, {"names", names}});
     }
+    if (total == 0.0) continue;
+    std::vector<std::size_t> order(days.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order,
+                             [&](std::size_t a, std::size_t b) { return days[a] > days[b]; });
+    while (!order.empty() && days[order.back()] == 0.0) order.pop_back();
+    Json names = Json::array();
+    for (std::size_t i = 0; i < std::min(order.size(), kHeld); ++i) {
+      const std::size_t a = order[i];
+      names.push_back(
+          {clean(market.tickers[a]), rounded(days[a] / total), rounded(sums[a] / days[a])});
+    }
+    out.push_back({{"group", entry.group},
+                   {"method", entry.method},
+                   {"held", order.size()},
+                   {"names", names}});
+  }
   return out;
 }
 

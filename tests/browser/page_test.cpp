@@ -190,6 +190,59 @@ TEST_F(Browser, ComputesTheSeriesItDraws) {
   EXPECT_NEAR(found["drawdown"][1].get<double>(), -0.5, 1e-12);
 }
 
+// What a table says of the days that count, its chart shows.
+TEST_F(Browser, LeavesOutTheDaysThatDoNotCount) {
+  study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}});
+  for (study::Cell& cell : results.cells) {
+    // A fall that is deeper than any of the days that count.
+    for (std::size_t t = 5; t < 15; ++t) cell.run.returns[t] = -0.05;
+    cell.run.stats_from = 40;
+  }
+  const json found = found_in(page_of(results), R"(
+    const chart = (id) => [...Lines.charts].find((chart) => chart.div.id === id);
+    const select = document.getElementById("run");
+    select.value = "1";
+    select.dispatchEvent(new Event("change"));
+    const place = (id) => chart(id).methods.indexOf(6) + 1;
+    const values = (id) => chart(id).rows.map((row) => row[place(id)]);
+    const note = document.getElementById("uncounted");
+    document.getElementById("month-method").value = "6";
+    document.getElementById("month-method").dispatchEvent(new Event("change"));
+    found({ wealth: values("wealth"), drawdown: values("drawdown"), rolling: values("rolling"),
+      spans: ["wealth", "drawdown", "rolling"].map((id) => chart(id).graph.xAxisRange()),
+      shaded: ["wealth", "drawdown"].map((id) => Boolean(chart(id).graph.getOption("underlayCallback"))),
+      noted: !note.hidden, months: document.querySelectorAll("#months tbody td.up, #months tbody td.down").length,
+      average: Study.series(0, 6, null).statsFrom });)");
+  const auto run = std::ranges::find_if(
+      results.cells, [](const study::Cell& cell) { return cell.method == 6 && cell.seed == 1; });
+  const backtest::Metrics metrics = backtest::metrics(run->run.track(252.0));
+  ASSERT_EQ(found["drawdown"].size(), 120u);
+  double deepest = 0.0;
+  for (std::size_t t = 0; t < 120; ++t) {
+    EXPECT_EQ(found["drawdown"][t].is_null(), t < 40) << t;
+    if (t >= 40) deepest = std::max(deepest, -found["drawdown"][t].get<double>());
+  }
+  EXPECT_NEAR(deepest, metrics.max_drawdown.depth, 1e-6);
+  EXPECT_NEAR(found["wealth"][119].get<double>(), metrics.final_wealth, 1e-6);
+  std::size_t first = 0;
+  while (found["rolling"][first].is_null()) ++first;
+  EXPECT_GE(first, 40u + 20u) << "a window of counted days";
+  EXPECT_EQ(found["spans"][0], found["spans"][1]);
+  EXPECT_EQ(found["spans"][0], found["spans"][2]);
+  EXPECT_EQ(found["shaded"], json::parse("[true, true]"));
+  EXPECT_EQ(found["noted"], true);
+  EXPECT_EQ(found["average"], 40);
+  EXPECT_EQ(found["months"], 4) << "February to April, and the year";
+}
+
+TEST_F(Browser, SaysNothingOfDaysThatDoNotCountIfAllDo) {
+  const json found = found_in(plain_page(), R"(
+    found({ hidden: document.getElementById("uncounted").hidden,
+      shaded: [...Lines.charts].some((chart) => chart.graph.getOption("underlayCallback")) });)");
+  EXPECT_EQ(found["hidden"], true);
+  EXPECT_EQ(found["shaded"], false);
+}
+
 TEST_F(Browser, FollowsTheChoiceOfMarketKAndRun) {
   const json found = found_in(plain_page(), R"(
     const change = (id, value) => {

@@ -185,9 +185,29 @@ TEST(Page, OfAHugeStudyHoldsAverages) {
     lean.seed = seed;
     results.cells.push_back(lean);
   }
+  for (study::Cell& cell : results.cells) cell.run.stats_from = 100;
   const json data = data_of(page_of(results));
   EXPECT_EQ(data["everyRun"], false);
   EXPECT_EQ(data["runs"].size(), 9u);
+  // All days, for their wealth, and where those begin that count.
+  for (const json& run : data["runs"]) {
+    EXPECT_EQ(run["statsFrom"], 100);
+    EXPECT_EQ(run["returns"].get<std::string>().size(), 4u * 4000u);
+  }
+}
+
+TEST(Page, CountsNamesOnTheDaysThatCount) {
+  study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}, .own = false});
+  backtest::Run& run = results.cells[0].run;
+  run.stats_from = 100;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(run.weights_begin[100]); ++i)
+    run.weights[i].asset = 0;
+  for (std::size_t i = static_cast<std::size_t>(run.weights_begin[100]); i < run.weights.size();
+       ++i)
+    run.weights[i].asset = 1 + static_cast<Index>(i % 2);
+  const json held = data_of(page_of(results))["held"][0];
+  EXPECT_EQ(held["held"], 2);
+  EXPECT_EQ(held["names"][0], json::parse(R"(["T101", 1.0, )" + held["names"][0][2].dump() + "]"));
 }
 
 TEST(Page, OfNothingIsStillAPage) {

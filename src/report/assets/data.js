@@ -60,9 +60,10 @@ const Study = (() => {
     const days = new Map();
     for (const run of runs.map(unpacked))
       run.dates.forEach((date, t) => {
-        const day = days.get(date) || { time: run.times[t], sum: 0, count: 0 };
+        const day = days.get(date) || { time: run.times[t], sum: 0, count: 0, counting: 0 };
         day.sum += run.series[t];
         day.count += 1;
+        if (t >= run.statsFrom) day.counting += 1;
         days.set(date, day);
       });
     const common = [...days].filter(([, day]) => day.count === runs.length);
@@ -70,7 +71,8 @@ const Study = (() => {
       dates: common.map(([date]) => date),
       times: common.map(([, day]) => day.time),
       series: Float64Array.from(common, ([, day]) => day.sum / runs.length),
-      statsFrom: Math.max(...runs.map((run) => run.statsFrom)),
+      // The first day that counts for all.
+      statsFrom: common.findLastIndex(([, day]) => day.counting < runs.length) + 1,
     };
   }
 
@@ -88,6 +90,23 @@ const Study = (() => {
     const key = group + ":" + method;
     if (!averages.has(key)) averages.set(key, average(runs));
     return averages.get(key);
+  }
+
+  // The days that count for the statistics: what tables are computed from, wealth apart.
+  function counted({ dates, times, series, statsFrom }) {
+    return {
+      dates: dates.slice(statsFrom),
+      times: times.slice(statsFrom),
+      series: series.slice(statsFrom),
+      statsFrom: 0,
+    };
+  }
+
+  // What `of` makes of the days that count, with gaps for the days before.
+  function fromCounted(found, of) {
+    const values = new Float64Array(found.series.length).fill(NaN);
+    values.set(of(counted(found).series), found.statsFrom);
+    return values;
   }
 
   // W_t, which is 0 for good from the first day with 1 + r <= 0 on.
@@ -124,7 +143,7 @@ const Study = (() => {
     });
   }
 
-  return { ...raw, runsOf, series, wealth, drawdown, rolling, shorts };
+  return { ...raw, runsOf, series, counted, fromCounted, wealth, drawdown, rolling, shorts };
 })();
 
 // Elements and numbers.

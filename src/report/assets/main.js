@@ -25,12 +25,30 @@
     return methods
       .map((m) => ({ m, found: Study.series(group(), m, chosen.seed) }))
       .filter(({ found }) => found)
-      .map(({ m, found }) => ({ m, times: found.times, values: of(found.series) }));
+      .map(({ m, found }) => ({ m, times: found.times, values: of(found), from: startOf(found) }));
+  }
+
+  // The time of the first day that counts for the statistics; null if every day does.
+  const startOf = ({ times, statsFrom }) =>
+    statsFrom === 0 ? null : (times[statsFrom] ?? times.at(-1) + 1);
+
+  // The days that count for no method are shaded, and it is said why.
+  function shading(columns) {
+    const starts = columns.map(({ from }) => from);
+    if (starts.length === 0 || starts.includes(null)) return {};
+    const start = Math.min(...starts);
+    return {
+      underlayCallback: (context, area, graph) => {
+        const right = Math.min(graph.toDomXCoord(start), area.x + area.w);
+        context.fillStyle = Look.read("--grid");
+        if (right > area.x) context.fillRect(area.x, area.y, right - area.x, area.h);
+      },
+    };
   }
 
   function drawLines() {
     const { riskFree, periodsPerYear } = market();
-    const common = (id, of, show, more = {}) => {
+    const common = (id, of, show, dygraph = {}) => {
       const series = columns(visible(), of);
       Lines.draw(get(id), {
         family: "lines",
@@ -38,17 +56,19 @@
         columns: series,
         show,
         readout: get(id + "-readout"),
-        ...more,
+        dygraph: { ...shading(series), ...dygraph },
       });
+      return series;
     };
     const positive = (w) => (chosen.log && w <= 0 ? NaN : w);
-    common("wealth", (r) => Study.wealth(r).map(positive), (w) => number(w, 2), {
-      dygraph: { logscale: chosen.log },
-    });
+    const wealth = (found) => Study.wealth(found.series).map(positive);
+    const drawn = common("wealth", wealth, (w) => number(w, 2), { logscale: chosen.log });
+    get("uncounted").hidden = drawn.every(({ from }) => from === null);
+    const counted = (of) => (found) => Study.fromCounted(found, of);
     // The highest value is on the axis of zero: without room above it half of the line is cut off.
-    common("drawdown", Study.drawdown, (d) => percent(d, 0), { dygraph: { yRangePad: 8 } });
+    common("drawdown", counted(Study.drawdown), (d) => percent(d, 0), { yRangePad: 8 });
     const rolling = (r) => Study.rolling(r, chosen.window, riskFree, periodsPerYear);
-    common("rolling", rolling, (s) => number(s, 1));
+    common("rolling", counted(rolling), (s) => number(s, 1));
   }
 
   // Decision-focused methods against the prediction-focused ones with the same optimizer, and
@@ -89,7 +109,12 @@
       columns: shown.methods
         .map((m) => ({ m, found: Study.series(found.g, m, chosen.seed) }))
         .filter(({ found: run }) => run)
-        .map(({ m, found: run }) => ({ m, times: run.times, values: run.series })),
+        .map(({ m, found: run }) => ({
+          m,
+          times: run.times,
+          values: run.series,
+          from: startOf(run),
+        })),
     }));
     let most = 0;
     for (const panel of panels)
@@ -113,7 +138,10 @@
         readout: get("days-readout"),
         width: 0.9,
         fade: "b8",
-        dygraph: { valueRange: most > 0 ? [-1.05 * most, 1.05 * most] : null },
+        dygraph: {
+          ...shading(panel.columns),
+          valueRange: most > 0 ? [-1.05 * most, 1.05 * most] : null,
+        },
       });
     }
     const legend = shown.methods.map((m) => {
@@ -141,7 +169,8 @@
 
   function drawMonths() {
     const method = Number(get("month-method").value);
-    Pictures.heat(get("months"), Study.series(group(), method, chosen.seed));
+    const found = Study.series(group(), method, chosen.seed);
+    Pictures.heat(get("months"), found && Study.counted(found));
   }
 
   function fillHeldRuns() {
