@@ -2,8 +2,6 @@
 // but those that the settings name.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "backtest.hpp"
 #include "model_settings.hpp"
 #include "sharpen/backtest/configure.hpp"
@@ -95,25 +93,6 @@ void check_settings(const Values& values, const BacktestSettings& settings) {
         "gross or volatility");
 }
 
-// Numbers that are allowed, and more likely a slip.
-void warn_of_slips(const Values& values, BacktestAnswer& answer) {
-  const auto percents = [&](std::string_view name, double most) {
-    const double value = values.real(name);
-    if (value >= most)
-      answer.warnings.push_back(fmt::format("{} = {} is {:.4g} % a year; write {} for {} %", name,
-                                            shortest(value), 100.0 * value, shortest(value / 100.0),
-                                            shortest(value)));
-  };
-  percents("risk-free", 1.0);
-  if (values.text("sizing") == "volatility") percents("target-volatility", 2.0);
-  // A year is a row of a long panel.
-  const std::string& from = answer.settings.stats_from;
-  if (from.size() == 4 && from >= "1900" && from <= "2100")
-    answer.warnings.push_back(
-        fmt::format("stats-from = {} is row {}, which is {}; for the year write {}-01", from, from,
-                    answer.date(answer.result.run.stats_from), from));
-}
-
 // Predictions are numbers of any size and sign, with gaps: what a raw panel of prices may hold.
 std::optional<market::Panel> signal_of(const Values& values, BacktestInputs& inputs) {
   if (inputs.signal) return std::move(inputs.signal);
@@ -168,7 +147,8 @@ BacktestAnswer run_job(BacktestJob job, const backtest::RunControl& control) {
   answer.label = label_of(answer);
   answer.warnings = answer.input.warnings;
   warn_of_ignored(answer.values, answer.warnings);
-  warn_of_slips(answer.values, answer);
+  for (std::string& slip : backtest::slips(answer.values, answer.input.returns.dates))
+    answer.warnings.push_back(std::move(slip));
   const auto& found = answer.result.warnings;
   answer.warnings.insert(answer.warnings.end(), found.begin(), found.end());
   return answer;

@@ -59,7 +59,7 @@ void check_learning(const BacktestSettings& settings, const learn::Model* model)
     if (settings.retrain != 0)
       throw InputError(
           fmt::format("retrain has no meaning for framework = {}, which trains no "
-                      "network",
+                      "network; leave it out, or use framework pfl or dfl",
                       name(settings.framework)));
     return;
   }
@@ -91,12 +91,20 @@ void check_learning(const BacktestSettings& settings, const learn::Model* model)
 // The layer is an optimizer of its own.
 void check_soft(const BacktestSettings& settings) {
   if (settings.decision == DecisionKind::exact) return;
-  if (sizes_itself(settings) || settings.optimizer == "mssrm" || settings.optimizer == "sdr")
-    throw InputError(fmt::format(
-        "decision = soft cannot go with optimizer = {}; the layer chooses its own weights",
-        settings.optimizer));
+  if (!has_soft_decision(settings.optimizer))
+    throw InputError(
+        fmt::format("decision = soft cannot go with optimizer = {}: the layer chooses its own "
+                    "weights; use optimizer oscar, symmetric, greedy or swap, or decision exact",
+                    settings.optimizer));
   if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
     throw InputError("decision = soft cannot go with historic-risk = train; use rolling");
+}
+
+}  // namespace
+
+bool has_soft_decision(std::string_view optimizer) {
+  return optimizer != "equal" && optimizer != "mssrm-long" && optimizer != "mssrm" &&
+         optimizer != "sdr";
 }
 
 void check_settings(const BacktestSettings& settings, const market::Panel* signal,
@@ -133,6 +141,8 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
         "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
         "gross or volatility");
 }
+
+namespace {
 
 // The column of the benchmark, taken out of the panel.
 std::vector<double> take_column(market::Panel& returns, const std::string& ticker) {

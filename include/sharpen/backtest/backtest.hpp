@@ -68,6 +68,14 @@ struct BacktestSettings {
   BootstrapSettings bootstrap;
 };
 
+// Throws InputError for settings that contradict each other whatever the panel; backtest() does it
+// first. `signal`, `model`: as there.
+void check_settings(const BacktestSettings& settings, const market::Panel* signal = nullptr,
+                    const learn::Model* model = nullptr);
+
+// Whether decision = soft can stand in for an optimizer.
+bool has_soft_decision(std::string_view optimizer);
+
 struct BacktestResult {
   std::vector<std::string> tickers;  // the universe: columns that weights refer to
   Index training_rows = 0;           // rows before the split; 0 without one
