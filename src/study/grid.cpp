@@ -22,8 +22,6 @@ using settings::Setting;
 using settings::Values;
 
 constexpr std::size_t kMostSeeds = 10000;
-constexpr double kMostMethods = 10000.0;
-constexpr double kMostCells = 1e6;
 
 // Settings that say how a study runs, not what it finds.
 bool of_the_run(std::string_view name) {
@@ -145,9 +143,9 @@ std::vector<std::uint64_t> seeds_of(const Values& values, std::uint64_t preset) 
 bool learns(std::string_view framework) { return framework == "pfl" || framework == "dfl"; }
 
 void check_count(double methods) {
-  if (methods > kMostMethods)
+  if (methods > static_cast<double>(kMostMethods))
     throw InputError(
-        fmt::format("the study has up to {:.0f} methods, more than {:.0f}; leave some "
+        fmt::format("the study has up to {:.0f} methods, more than {}; leave some "
                     "out",
                     methods, kMostMethods));
 }
@@ -385,15 +383,16 @@ Grid grid_of(const Values& values, std::string_view toml, std::string_view file_
                                        : std::vector<std::string>{"10%", "15%", "20%"});
   if (given(values, "k")) out.ks_given_as = values.given_as("k");
   out.methods = methods_of(values, preset, tables.methods);
+  check_count(static_cast<double>(out.methods.size()));
   out.seeds = seeds_of(values, preset == "demo" ? 3 : 5);
   check_names(out.markets, "market");
   check_names(out.methods, "method");
   for (const MethodGrid& method : out.methods) check_method(method);
   const double cells = static_cast<double>(out.markets.size() * out.ks.size()) *
                        static_cast<double>(out.methods.size() * out.seeds.size());
-  if (cells > kMostCells)
+  if (cells > static_cast<double>(kMostCells))
     throw InputError(
-        fmt::format("the study has up to {:.0f} cells, more than {:.0f}; leave some "
+        fmt::format("the study has up to {:.0f} cells, more than {}; leave some "
                     "out",
                     cells, kMostCells));
   out.toml = description(values, tables);

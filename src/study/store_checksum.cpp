@@ -33,6 +33,19 @@ std::string checksum_of_text(std::string_view text) {
   return checksum.text();
 }
 
+std::string checksum_of_panel(const market::Panel& panel, std::string_view words) {
+  Checksum checksum;
+  const auto add_line = [&](std::string_view text) {
+    checksum.add(text.data(), text.size());
+    checksum.add("\n", 1);
+  };
+  add_line(words);
+  for (const std::string& ticker : panel.tickers) add_line(ticker);
+  for (const std::string& date : panel.dates) add_line(date);
+  checksum.add(panel.values.data(), panel.values.size() * sizeof(double));
+  return std::string(kPanelChecksum) + checksum.text();
+}
+
 std::string checksum_of_file(const std::filesystem::path& file) {
   const auto fail = [&] {
     throw InputError(fmt::format("{}: cannot be read: {}", printable(file.string(), 4096),

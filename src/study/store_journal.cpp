@@ -33,14 +33,6 @@ std::string bytes_at(const fs::path& file, std::streamoff offset, std::size_t co
   return in ? bytes : std::string();
 }
 
-// SQLite resolves links to the file before it makes the names of what is beside it.
-fs::path beside(const fs::path& file, std::string_view ending) {
-  std::error_code failed;
-  fs::path resolved = fs::canonical(file, failed);
-  if (failed) resolved = file;
-  return resolved += ending;
-}
-
 // The name of a file to be removed is followed by its length, a checksum and these bytes, and they
 // are the journal's last.
 bool names_a_file(const fs::path& journal) {
@@ -79,6 +71,21 @@ Stamp stamp_of(const fs::path& file) {
 }
 
 }  // namespace
+
+fs::path beside(const fs::path& file, std::string_view ending) {
+  constexpr int kMostLinks = 40;
+  std::error_code failed;
+  fs::path resolved = file;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(resolved, failed); ++links) {
+    const fs::path target = fs::read_symlink(resolved, failed);
+    if (failed) break;
+    resolved = resolved.parent_path() / target;  // an absolute target stands alone
+  }
+  const fs::path folder =
+      fs::canonical(resolved.has_parent_path() ? resolved.parent_path() : fs::path("."), failed);
+  if (!failed) resolved = folder / resolved.filename();
+  return resolved += ending;
+}
 
 void check_beside(const fs::path& file) {
   std::error_code failed;

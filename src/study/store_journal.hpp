@@ -7,8 +7,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace sharpen::study {
+
+// FILE and the ending where links to FILE, there or not yet, lead: as SQLite names what is beside
+// it.
+std::filesystem::path beside(const std::filesystem::path& file, std::string_view ending);
 
 // Before the file is opened. InputError for a journal that names a file or is a link or a pipe, and
 // for a write-ahead log.

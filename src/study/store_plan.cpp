@@ -9,6 +9,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "study/reading.hpp"
 
 namespace sharpen::study {
 
@@ -50,11 +51,20 @@ std::map<std::string_view, std::size_t> by_name(const std::vector<T>& items) {
 
 void check_market(const Market& now, const Market& then, const std::string& file) {
   const std::string market = fmt::format("market \"{}\"", printable(now.name));
-  if (now.checksum != then.checksum)
+  if (data_of(now.checksum).starts_with(kPanelChecksum) &&
+      !data_of(then.checksum).starts_with(kPanelChecksum))
+    refuse(file, fmt::format("{} is {}, and this study was begun with a file, or by an earlier "
+                             "version, which kept no checksum of simulated prices: whether they "
+                             "are the same cannot be told",
+                             market, printable(now.source, 200)));
+  if (data_of(now.checksum) != data_of(then.checksum))
     refuse(file, fmt::format("{} has changed since this study began: {} is not the data it was "
                              "(checksum {}, was {})",
-                             market, printable(now.source, 200), printable(now.checksum),
-                             printable(then.checksum)));
+                             market, printable(now.source, 200), printable(data_of(now.checksum)),
+                             printable(data_of(then.checksum))));
+  if (const std::string other = reading_difference(now.checksum, then.checksum); !other.empty())
+    refuse(file, fmt::format("{} is read with other settings than when this study began: {}",
+                             market, other));
   const auto differs = [&](std::string_view what) {
     refuse(file, fmt::format("{} is not read as it was when this study began: {}", market, what));
   };
@@ -297,17 +307,14 @@ Results checked_plan(const Results& plan) {
     throw InputError("two markets of the study have the same name; give each its own");
   if (by_name(checked.methods).size() != checked.methods.size())
     throw InputError("two methods of the study have the same name; give each its own");
-  std::set<Key> keys;
-  for (const Cell& cell : checked.cells) {
+  for (const Cell& cell : checked.cells)
     if (cell.market < 0 || static_cast<std::size_t>(cell.market) >= checked.markets.size() ||
         cell.method < 0 || static_cast<std::size_t>(cell.method) >= checked.methods.size())
       throw InputError("a cell of the study is of no market or no method");
-    if (!keys.insert(key_of(cell, cell.market, cell.method)).second)
-      throw InputError(fmt::format(
-          "the study has the same cell twice (market \"{}\", method \"{}\", k {}); name it once",
-          printable(checked.markets[static_cast<std::size_t>(cell.market)].name),
-          printable(checked.methods[static_cast<std::size_t>(cell.method)].name),
-          printable(cell.k_given)));
+  try {
+    check_cells(checked);
+  } catch (const Misfit& misfit) {
+    throw InputError(fmt::format("the study cannot be kept: {}; describe it anew", misfit.what()));
   }
   return checked;
 }

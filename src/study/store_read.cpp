@@ -13,7 +13,6 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "study/store_journal.hpp"
 #include "study/store_schema.hpp"
 
 namespace sharpen::study {
@@ -307,6 +306,7 @@ Stored read_plan(Connection& connection) {
   read_markets(connection, stored);
   read_methods(connection, stored);
   read_cells(connection, stored);
+  check_cells(stored.results);
   return stored;
 }
 
@@ -378,71 +378,6 @@ Results read_bytes(std::string_view bytes, Detail detail) {
   Connection connection = Connection::of_bytes(bytes);
   connection.distrust(bytes.size());
   return read_contents(connection, detail);
-}
-
-namespace {
-
-constexpr std::uintmax_t kAnySize = std::numeric_limits<std::uintmax_t>::max();
-
-// `most`: bytes that were really there; a journal can make a file of holes longer than that.
-Results read_file(const std::filesystem::path& file, Detail detail, const std::string& name,
-                  std::uintmax_t most) {
-  std::error_code failed;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
-  if (!failed && bytes == 0)
-    throw InputError(
-        fmt::format("{}: is empty: its study has not begun; run `sharpen study` again", name));
-  Connection connection(file, Connection::Mode::read);
-  connection.distrust(std::min(bytes, most));
-  return read_contents(connection, detail);
-}
-
-}  // namespace
-
-Results read_store(const std::filesystem::path& file, Detail detail) {
-  const std::string name = printable(file.string(), kLongestName);
-  std::error_code failed;
-  const auto status = std::filesystem::status(file, failed);
-  if (!std::filesystem::exists(status))
-    throw InputError(
-        fmt::format("{}: does not exist; name the study.db that `sharpen study --out` "
-                    "has written",
-                    name));
-  if (std::filesystem::is_directory(status))
-    throw InputError(fmt::format("{}: is a folder; name the study.db in it", name));
-  if (!std::filesystem::is_regular_file(status))
-    throw InputError(fmt::format("{}: is not a file; name a study.db", name));
-  try {
-    try {
-      check_beside(file);
-      return read_file(file, detail, name, kAnySize);
-    } catch (const SqliteError& error) {
-      if (error.code != SQLITE_READONLY_ROLLBACK) throw;
-      // A process that was killed in the middle of a write has left a journal beside the file.
-      const OrderedCopy copy(file, name);
-      return read_file(copy.file(), detail, name, copy.bytes());
-    }
-  } catch (const Misfit& misfit) {
-    throw InputError(fmt::format(
-        "{}: is not a study that can be read: {}; name the study.db of `sharpen study`, or run the "
-        "study again",
-        name, misfit.what()));
-  } catch (const SqliteError& error) {
-    const int code = error.code & 0xff;
-    if (code == SQLITE_NOTADB)
-      throw InputError(
-          fmt::format("{}: is not a study: it is no SQLite file; name the study.db "
-                      "that `sharpen study --out` has written",
-                      name));
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-      throw InputError(fmt::format("{}: is being written at this moment; try again", name));
-    if (code == SQLITE_NOMEM) throw std::bad_alloc();
-    if (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM)
-      throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions",
-                                   name, error.what()));
-    throw InputError(fmt::format("{}: is damaged: {}; copy it again, or run the study again", name,
-                                 error.what()));
-  }
 }
 
 }  // namespace sharpen::study

@@ -20,6 +20,7 @@ constexpr int kSchemaVersion = 1;
 // Longest texts, in bytes: names, tickers and dates; and settings, reasons and warnings.
 constexpr std::size_t kLongestName = 4096, kLongestText = std::size_t{4} << 20;
 constexpr std::int64_t kMostPeriods = 10'000'000, kMostAssets = 1'000'000;
+constexpr int kLongestBlob = 500'000'000;  // of what a training found
 
 // The text as it can be stored: what is not UTF-8 or longer comes as printable() has it.
 std::string storable(std::string_view text, std::size_t longest);
@@ -58,6 +59,11 @@ struct Stored {
   std::vector<std::int64_t> markets, methods, cells;  // ids, likewise
 };
 Stored read_plan(Connection& connection);
+
+// Misfit for methods and cells that no grid has: the same cell twice, a k of a market that is now
+// so many names and now others, a method without cells, or more groups (market x k) x methods than
+// a study may have cells, which a report would lay out in full.
+void check_cells(const Results& results);
 
 // The rest of results.cells[at], a done one.
 void read_cell(Connection& connection, const Stored& stored, std::size_t at, Detail detail,

@@ -26,14 +26,13 @@ namespace {
 
 using Id = std::int64_t;
 
-constexpr int kLongestBlob = 500'000'000;
-
 // FILE.lock with the writer's process id in it, locked as long as there is a writer: the kernel
-// lets go of it however the process ends. Not the file itself, whose locks are SQLite's.
+// lets go of it however the process ends. Not the file itself, whose locks are SQLite's; and beside
+// what a link leads to, so that one file has one lock.
 class WriterLock {
  public:
   WriterLock(const std::filesystem::path& file, const std::string& name)
-      : path_(file.string() + ".lock") {
+      : path_(beside(file, ".lock").string()) {
     while (!take(name)) {
     }
   }

@@ -139,6 +139,21 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"checksum", [](Results& plan) { plan.markets[1].checksum = "crc32:0:1"; },
                "market \"ftse\" has changed since this study began: prices/ftse.csv is not the "
                "data it was (checksum crc32:0:1, was crc32:"},
+        Change{"reading", [](Results& plan) { plan.markets[1].checksum += " on-suspect=adjust"; },
+               "market \"ftse\" is read with other settings than when this study began: "
+               "on-suspect = adjust, was report;"},
+        Change{"dates_of_reading",
+               [](Results& plan) { plan.markets[1].checksum += " max-gap=9 from=2016"; },
+               "market \"ftse\" is read with other settings than when this study began: from = "
+               "2016, was not given;"},
+        Change{
+            "simulated",
+            [](Results& plan) {
+              plan.markets[1].source = "simulated: 5 assets";
+              plan.markets[1].checksum = "panel:" + plan.markets[1].checksum;
+            },
+            "market \"ftse\" is simulated: 5 assets, and this study was begun with a file, or by "
+            "an earlier version, which kept no checksum of simulated prices"},
         Change{
             "tickers", [](Results& plan) { plan.markets[0].tickers[2] = "X"; },
             "market \"nikkei\" is not read as it was when this study began: its tickers differ;"},
@@ -181,6 +196,18 @@ INSTANTIATE_TEST_SUITE_P(
                "holds the study \"small\", and not \"large\";"}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
+TEST(StorePlan, ADefaultThatIsGivenIsNoOtherReading) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plain = small_plan();
+  Results said = plain;
+  said.markets[0].checksum += " max-gap=5 on-suspect=report";
+  write_small_study(file, said);
+  EXPECT_EQ(Store(file, plain).states()[0], CellState::done);
+  EXPECT_EQ(Store(file, said).states()[0], CellState::done);
+  EXPECT_EQ(states_in(file, plain)[0], CellState::done);
+}
+
 TEST(StorePlan, RefusesAPlanThatContradictsItself) {
   const Folder folder;
   const auto file = folder / "study.db";
@@ -188,6 +215,19 @@ TEST(StorePlan, RefusesAPlanThatContradictsItself) {
   plan.cells.push_back(plan.cells[0]);
   EXPECT_THAT([&] { Store(file, plan); },
               ThrowsMessage<InputError>(HasSubstr("the same cell twice")));
+  plan = small_plan();
+  plan.cells.push_back(plan.cells[0]);
+  plan.cells.back().k = 2;
+  EXPECT_THAT([&] { Store(file, plan); },
+              ThrowsMessage<InputError>(HasSubstr("the same cell twice")));
+  plan.cells.back().seed = 9;
+  EXPECT_THAT([&] { Store(file, plan); },
+              ThrowsMessage<InputError>(HasSubstr("is 3 names in one cell and 2 in another")));
+  plan = small_plan();
+  plan.methods.push_back(plan.methods[0]);
+  plan.methods.back().name = "idle";
+  EXPECT_THAT([&] { Store(file, plan); },
+              ThrowsMessage<InputError>(HasSubstr("method \"idle\" has no cell")));
   plan = small_plan();
   plan.markets[1].name = plan.markets[0].name;
   EXPECT_THROW(Store(file, plan), InputError);

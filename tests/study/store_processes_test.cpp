@@ -42,6 +42,33 @@ TEST(StoreProcesses, ASecondWriterIsToldOfTheFirst) {
   EXPECT_THROW(Store(file, plan), InputError);  // of the same process, too
 }
 
+// Whichever name a file goes by, one process writes it; even if it is not there yet.
+TEST(StoreProcesses, AWriterByAnotherNameIsASecondWriter) {
+  namespace fs = std::filesystem;
+  const Folder folder;
+  fs::create_directories(folder / "a");
+  fs::create_directories(folder / "links");
+  fs::create_directory_symlink("a", folder / "b");
+  fs::create_symlink("../a/study.db", folder / "links/study.db");
+  fs::create_symlink("study.db", folder / "links/again.db");
+  const std::vector<std::string> names = {"a/study.db", "b/study.db", "links/study.db",
+                                          "links/again.db"};
+  const Results plan = small_plan();
+  for (const bool there : {false, true})
+    for (const std::string& first : names) {
+      if (!there) fs::remove(folder / "a/study.db");
+      const Store store(folder / first, plan);
+      for (const std::string& second : names) {
+        SCOPED_TRACE(first + ", then " + second);
+        EXPECT_THAT([&] { Store(folder / second, plan); },
+                    ThrowsMessage<InputError>(HasSubstr("is writing this study")));
+        EXPECT_THROW(set_aside(folder / second), InputError);
+      }
+    }
+  EXPECT_TRUE(fs::is_regular_file(folder / "a/study.db"));
+  EXPECT_FALSE(fs::exists(folder / "a/study.db.lock"));
+}
+
 // Writes whatever is missing, and says so after each cell.
 template <class Say>
 void write_missing(const std::filesystem::path& file, const Results& plan, const Say& say) {

@@ -230,6 +230,41 @@ TEST(StoreChecksum, TellsTextsAndFilesApart) {
   EXPECT_THROW(checksum_of_file(folder.path()), InputError);
 }
 
+TEST(StoreChecksum, OfAPanelFollowsEveryValueAndWord) {
+  market::Panel panel;
+  panel.tickers = {"A", "B"};
+  panel.dates = {"2020-01-01", "2020-01-02"};
+  panel.values = {1.0, 2.0, 3.0, 4.0};
+  const std::string whole = checksum_of_panel(panel, "simulated");
+  EXPECT_TRUE(whole.starts_with(kPanelChecksum)) << whole;
+  EXPECT_EQ(whole.find(' '), std::string::npos) << whole;
+  EXPECT_EQ(checksum_of_panel(panel, "simulated"), whole);
+  EXPECT_NE(checksum_of_panel(panel, "simulated, seed 2"), whole);
+  for (double& value : panel.values) {
+    const double before = std::exchange(value, std::nextafter(value, 9.0));
+    EXPECT_NE(checksum_of_panel(panel, "simulated"), whole);
+    value = before;
+  }
+  panel.tickers[1] = "C";
+  EXPECT_NE(checksum_of_panel(panel, "simulated"), whole);
+}
+
+TEST(Store, NamesTheExpectationsItHasKept) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  EXPECT_TRUE(kept_in(file).empty());
+  Store store(file, small_plan());
+  EXPECT_TRUE(kept_in(file).empty());
+  const std::set<std::string> keys = {"oracle\nx", "training\nx", "training\ny"};
+  for (const std::string& key : keys)
+    store.write_expectations(key, {.rows = {0, 1}, .values = {0.5, 0.25}, .trainings = {}});
+  EXPECT_EQ(kept_in(file), keys);
+  for (const std::string& key : keys) store.drop_expectations(key);
+  EXPECT_TRUE(kept_in(file).empty());
+  write_bytes(folder / "other.db", "no study");
+  EXPECT_THROW(kept_in(folder / "other.db"), InputError);
+}
+
 // It must not become the reason why cells fail: no cell could be written then.
 TEST(Store, DamagedWhileItIsOpenItFailsAsAStore) {
   for (const bool header : {false, true}) {

@@ -5,6 +5,7 @@
 // returns can be compared pair by pair.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,10 +19,13 @@
 
 namespace sharpen::study {
 
+// The most that a study may have.
+constexpr std::size_t kMostMethods = 10'000, kMostCells = 1'000'000;
+
 struct Market {
   std::string name;                  // unique in the study
   std::string source;                // file as given, or the words of a simulation
-  std::string checksum;              // of the file's bytes; of the settings for a simulation
+  std::string checksum;              // of the file's bytes or what was simulated; how it is read
   std::vector<std::string> tickers;  // (n) after cleaning
   std::vector<std::string> dates;    // (P) of the test periods
   std::string first_date;            // of the training part

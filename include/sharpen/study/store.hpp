@@ -7,12 +7,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sharpen/backtest/learned.hpp"
+#include "sharpen/market/panel.hpp"
 #include "sharpen/study/results.hpp"
 
 namespace sharpen::study {
@@ -60,6 +62,10 @@ class Store {
 // there is no such file. InputError if another process is writing it, StoreFailure.
 std::filesystem::path set_aside(const std::filesystem::path& file);
 
+// Keys of the expectations that a file, which may not be there yet, has kept for cells that are
+// missing. Reads only; InputError as read_store.
+std::set<std::string> kept_in(const std::filesystem::path& file);
+
 // States of the plan's cells in a file that may not be there yet (all missing). Reads only;
 // InputError where Store would refuse the plan.
 std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan);
@@ -77,5 +83,9 @@ Results read_store(const std::filesystem::path& file, Detail detail = Detail::al
 // CRC-32 and length of a file's bytes, as text; InputError if it cannot be read.
 std::string checksum_of_file(const std::filesystem::path& file);
 std::string checksum_of_text(std::string_view text);
+// Of a panel that is no file: its dates, tickers and the bits of its values, and the words that
+// describe it. It begins with kPanelChecksum.
+std::string checksum_of_panel(const market::Panel& panel, std::string_view words);
+constexpr std::string_view kPanelChecksum = "panel:";
 
 }  // namespace sharpen::study

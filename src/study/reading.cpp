@@ -1,0 +1,66 @@
+#include "study/reading.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::study {
+
+namespace {
+
+using settings::Values;
+
+constexpr std::string_view kNames[] = {"gross",   "from",       "to",        "universe",
+                                       "max-gap", "on-suspect", "stats-from"};
+
+// By name; those of a file from elsewhere may be any.
+std::map<std::string_view, std::string_view> words_of(std::string_view checksum) {
+  std::map<std::string_view, std::string_view> found;
+  for (auto space = checksum.find(' '); space != std::string_view::npos;) {
+    checksum.remove_prefix(space + 1);
+    space = checksum.find(' ');
+    const std::string_view word = checksum.substr(0, space);
+    const auto sign = word.find('=');
+    if (!word.empty())
+      found.emplace(word.substr(0, sign),
+                    sign == std::string_view::npos ? "" : word.substr(sign + 1));
+  }
+  return found;
+}
+
+std::string default_of(const Values& defaults, std::string_view name) {
+  return defaults.has(name) ? defaults.written(name) : "not given";
+}
+
+}  // namespace
+
+std::string reading_words(const Values& values) {
+  const Values defaults(settings::backtest);
+  std::string out;
+  for (const std::string_view name : kNames)
+    if (values.has(name) && values.written(name) != default_of(defaults, name))
+      out += fmt::format(" {}={}", name, values.written(name));
+  return out;
+}
+
+std::string_view data_of(std::string_view checksum) {
+  return checksum.substr(0, checksum.find(' '));
+}
+
+std::string reading_difference(std::string_view now, std::string_view then) {
+  const Values defaults(settings::backtest);
+  const auto a = words_of(now), b = words_of(then);
+  for (const std::string_view name : kNames) {
+    const auto value = [&](const auto& words) {
+      const auto found = words.find(name);
+      return found == words.end() ? default_of(defaults, name) : std::string(found->second);
+    };
+    if (value(a) != value(b))
+      return fmt::format("{} = {}, was {}", name, printable(value(a)), printable(value(b)));
+  }
+  return "";
+}
+
+}  // namespace sharpen::study
