@@ -26,8 +26,8 @@ Section study_section() {
                         "of `dry-run`: what is left would take about so much"},
                        {"`threads`", "of `dry-run`: on so many threads"},
                        {"`warnings`",
-                        "of `run` and `dry-run`: texts on the markets; empty if there is nothing "
-                        "to say"},
+                        "of `run` and `dry-run`: texts on settings and markets; empty if there is "
+                        "nothing to say"},
                        {"`list`", "of `list`: the cells"},
                        {"`list[].market`, `list[].method`", "names"},
                        {"`list[].framework`, `list[].optimizer`", "of the method"},

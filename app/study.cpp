@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -62,10 +64,10 @@ void set_aside(const fs::path& file, const Log& log) {
     log.warning(fmt::format("the {} that was there is now {}", what, shown(other)));
 }
 
-// What reading the markets has found odd: said once, whatever the number of cells.
-std::vector<std::string> market_warnings(const study::Results& results, const Log& log) {
-  std::vector<std::string> out;
-  for (const study::Market& market : results.markets)
+// What is odd about settings and markets: said once, whatever the number of cells.
+std::vector<std::string> study_warnings(const study::Plan& plan, const Log& log) {
+  std::vector<std::string> out = plan.warnings;
+  for (const study::Market& market : plan.results.markets)
     for (const std::string& warning : market.warnings)
       out.push_back(fmt::format("market {}: {}", printable(market.name), warning));
   for (const std::string& warning : out) log.warning(warning);
@@ -95,8 +97,10 @@ void estimate(const Values& values, const study::Plan& plan, const fs::path& fil
       values.flag("force")
           ? std::vector<study::CellState>(plan.results.cells.size(), study::CellState::missing)
           : study::states_in(file, plan.results);
-  const std::vector<std::string> warnings = market_warnings(plan.results, log);
-  const study::Estimate found = study::estimate_study(plan, states, settings);
+  const std::set<std::string> kept =
+      values.flag("force") ? std::set<std::string>() : study::kept_in(file);
+  const std::vector<std::string> warnings = study_warnings(plan, log);
+  const study::Estimate found = study::estimate_study(plan, states, settings, kept);
   print(values.flag("json") ? estimate_json(found, threads, file, warnings)
                             : estimate_text(found, threads));
 }
@@ -104,7 +108,7 @@ void estimate(const Values& values, const study::Plan& plan, const fs::path& fil
 study::Tally compute(const Values& values, const study::Plan& plan, const fs::path& file,
                      const Log& log, std::vector<std::string>& warnings) {
   study::Store store(file, plan.results);
-  warnings = market_warnings(plan.results, log);
+  warnings = study_warnings(plan, log);
   const Interrupts interrupts;
   StudyBar bar(plan.results.name);
   const auto show = [&](const study::StudyProgress& now) { bar.show(now); };

@@ -175,6 +175,7 @@ void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure) {
   std::map<std::pair<Index, Index>, Cost> trainings;              // by market and method
   std::map<std::tuple<Index, Index, std::string>, double> walks;  // and k
   for (Job& job : jobs) {
+    if (job.kept) continue;
     const Cell& cell = plan.results.cells[at(job.cell)];
     if (job.kind == Job::Kind::training) {
       const auto [found, fresh] = trainings.try_emplace({cell.market, cell.method});

@@ -18,6 +18,7 @@ struct Job {
   std::vector<Index> cells = {};     // jobs that wait for a shared job
   double seconds = 0.0;              // estimated
   double gigabytes = 0.0;            // likewise
+  bool kept = false;                 // a shared job's answer is in the file: it costs nothing
 };
 
 // For every cell that is missing. Costs are not filled in.
@@ -27,8 +28,8 @@ std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& state
 double rough_decision_seconds(const Plan& plan, Index cell);
 Index decisions(const Plan& plan, Index cell);
 
-// Costs of every job. Trainings are timed by a few steps, one of each kind; decisions as well if
-// `measure`, else they are guessed.
+// Costs of every job that is not kept. Trainings are timed by a few steps, one of each kind;
+// decisions as well if `measure`, else they are guessed.
 void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure);
 
 }  // namespace sharpen::study

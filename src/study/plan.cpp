@@ -12,6 +12,8 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/panel_input.hpp"
 #include "sharpen/study/store.hpp"
+#include "study/method_values.hpp"
+#include "study/reading.hpp"
 
 namespace sharpen::study {
 
@@ -19,104 +21,10 @@ namespace {
 
 using settings::Values;
 
-constexpr const char* kSplit = "80%";
-
-void set_all(const std::vector<Given>& given, Values& values) {
-  for (const Given& each : given) {
-    if (each.place.empty())
-      values.set_flag(each.name, each.text);
-    else
-      values.set_file(each.name, each.text, each.place);
-  }
-}
-
-// Settings without a place come from a preset or a list.
-std::vector<Given> with_place(const std::vector<Given>& all, bool place) {
-  std::vector<Given> out;
-  for (const Given& each : all)
-    if (each.place.empty() != place) out.push_back(each);
-  return out;
-}
-
-Values market_values(const Grid& grid, const MarketGrid& market) {
-  Values values(settings::backtest);
-  set_all(grid.common, values);
-  set_all(market.settings, values);
-  values.set_default("split", kSplit);
-  return values;
-}
-
-// `market` null: what the method says whatever the market.
-Values method_values(const Grid& grid, const MarketGrid* market, const MethodGrid& method) {
-  Values values(settings::backtest);
-  set_all(with_place(method.settings, false), values);
-  set_all(grid.common, values);
-  if (market != nullptr) set_all(market->settings, values);
-  set_all(with_place(method.settings, true), values);
-  values.set_default("split", kSplit);
-  if (method.training == "paper") {
-    values.set_flag("preset", "paper");
-    values.use_paper_preset();
-  }
-  return values;
-}
-
-// Settings of a cell, a market or a process, which the text of a method leaves out.
-bool not_of_method(std::string_view name) {
-  for (const std::string_view known :
-       {"prices",       "returns",    "gross", "from",  "to",    "tickers", "universe",
-        "max-gap",      "on-suspect", "k",     "seed",  "model", "signal",  "benchmark",
-        "trials",       "label",      "out",   "force", "json",  "threads", "log-level",
-        "replications", "block"})
-    if (name == known) return true;
-  return false;
-}
-
-std::string method_toml(const Values& values) {
-  std::string out;
-  const std::string text = values.to_toml();
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    if (!line.starts_with('#') && !not_of_method(line.substr(0, line.find(' '))))
-      out.append(line).append("\n");
-    begin = end + 1;
-  }
-  return out;
-}
-
-Method method_of(const Grid& grid, const MethodGrid& method) {
-  const Values values = method_values(grid, nullptr, method);
-  const backtest::Framework framework = backtest::framework_of(values.text("framework"));
-  Method out;
-  out.name = method.name;
-  out.label = method.label;
-  out.role = method.role;
-  out.framework = values.text("framework");
-  out.optimizer = values.text("optimizer");
-  out.cost_bps = values.real("cost-bps");
-  out.settings = method_toml(values);
-  if (!backtest::learns(framework)) return out;
-  out.training = method.training.empty() ? "default" : method.training;
-  out.alpha = framework == backtest::Framework::pfl ? 0.0 : values.real("alpha");
-  out.ensemble = static_cast<Index>(values.integer("ensemble"));
-  return out;
-}
-
 std::string simulation_words(const market::SimulationSettings& s) {
   return fmt::format(
       "simulated: {} assets, {} days from {}, predictability {}, {} factors, seed {}", s.assets,
       s.days, s.start_date, shortest(s.predictability), s.factors, s.seed);
-}
-
-// What else decides on the numbers that come from a market.
-std::string reading_words(const Values& values) {
-  std::string out;
-  for (const std::string_view name :
-       {"gross", "from", "to", "universe", "max-gap", "on-suspect", "stats-from"})
-    if (values.has(name) && values.origin(name) != settings::Origin::preset)
-      out += fmt::format(" {}={}", name, values.written(name));
-  return out;
 }
 
 std::string in_market(const MarketGrid& market, const std::string& what) {
@@ -124,13 +32,18 @@ std::string in_market(const MarketGrid& market, const std::string& what) {
                      printable(market.name), what);
 }
 
+std::string in_method(const MarketGrid& market, const MethodGrid& method, const std::string& what) {
+  return fmt::format("market {}, method {}: {}", printable(market.name), printable(method.name),
+                     what);
+}
+
 market::PanelInput read_market(const MarketGrid& grid, const Values& values, const Log& log,
                                Market& out) {
   if (grid.simulation) {
     out.source = simulation_words(*grid.simulation);
-    out.checksum = checksum_of_text(out.source) + reading_words(values);
     market::RawPanel raw;
     raw.panel = market::simulate(*grid.simulation);
+    out.checksum = checksum_of_panel(raw.panel, out.source) + reading_words(values);
     market::cut_panel(values, raw);
     return market::clean_panel_input(values, std::move(raw));
   }
@@ -256,6 +169,35 @@ void add_cells(const Grid& grid, Index market, Results& results) {
   }
 }
 
+// Likely slips, each once, with a method's name unless all have it.
+std::vector<std::string> slips_of(const Grid& grid, const Plan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string_view>>> found;  // and whose
+  for (std::size_t at = 0; at < plan.values.size(); ++at) {
+    const MarketGrid& market = grid.markets[at / grid.methods.size()];
+    const MethodGrid& method = grid.methods[at % grid.methods.size()];
+    try {
+      for (std::string& slip :
+           backtest::slips(plan.values[at], plan.returns[at / grid.methods.size()].dates)) {
+        auto same = std::ranges::find(found, slip, [](const auto& each) { return each.first; });
+        if (same == found.end()) same = found.insert(found.end(), {std::move(slip), {}});
+        auto& whose = same->second;
+        if (std::ranges::find(whose, method.name) == whose.end()) whose.push_back(method.name);
+      }
+    } catch (const InputError& error) {  // a row that the panel does not have
+      throw InputError(in_method(market, method, error.what()));
+    }
+  }
+  std::vector<std::string> out;
+  for (const auto& [slip, whose] : found) {
+    const std::size_t others = whose.size() - 1;
+    out.push_back(whose.size() == grid.methods.size()
+                      ? slip
+                      : fmt::format("method {}{}: {}", printable(whose.front()),
+                                    others == 0 ? "" : fmt::format(" and {} more", others), slip));
+  }
+  return out;
+}
+
 std::vector<std::pair<std::string, std::string>> versions() {
   const BuildInfo info = build_info();
   return {{"sharpen", info.version},
@@ -271,20 +213,16 @@ Plan plan_study(const Grid& grid, const Log& log) {
   plan.results.name = grid.name;
   plan.results.settings = grid.toml;
   plan.results.versions = versions();
+  check_taken(grid);
   for (const MethodGrid& method : grid.methods)
     plan.results.methods.push_back(method_of(grid, method));
   for (const MarketGrid& market : grid.markets)
     for (const MethodGrid& method : grid.methods) {
       plan.values.push_back(method_values(grid, &market, method));
       try {  // before any panel is read
-        market::check_panel_settings(plan.values.back());
-        static_cast<void>(backtest::backtest_settings(plan.values.back()));
-        backtest::check_split(plan.values.back().text("split"));
-        if (plan.values.back().has("stats-from"))
-          backtest::check_stats_from(plan.values.back().text("stats-from"));
+        check_values(plan.values.back());
       } catch (const InputError& error) {
-        throw InputError(fmt::format("market {}, method {}: {}", printable(market.name),
-                                     printable(method.name), error.what()));
+        throw InputError(in_method(market, method, error.what()));
       }
     }
   for (std::size_t market = 0; market < grid.markets.size(); ++market) {
@@ -292,6 +230,7 @@ Plan plan_study(const Grid& grid, const Log& log) {
     check_new_market(grid, plan);
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
+  plan.warnings = slips_of(grid, plan);
   return plan;
 }
 

@@ -354,7 +354,7 @@ Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, con
 }
 
 Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
-                        const RunSettings& settings) {
+                        const RunSettings& settings, const std::set<std::string>& kept) {
   Estimate out;
   std::vector<CellState> wanted = states;
   for (CellState& state : wanted) {
@@ -365,12 +365,13 @@ Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
     out.missing += state == CellState::missing ? 1 : 0;
   }
   std::vector<Job> jobs = make_jobs(plan, wanted);
+  for (Job& job : jobs) job.kept = kept.contains(job.key);
   estimate_jobs(plan, jobs, true);
   double total = 0.0, longest = 0.0;
   std::vector<double> memory;
   for (const Job& job : jobs) {
-    out.trainings += job.kind == Job::Kind::training ? 1 : 0;
-    out.oracles += job.kind == Job::Kind::oracle ? 1 : 0;
+    out.trainings += job.kind == Job::Kind::training && !job.kept ? 1 : 0;
+    out.oracles += job.kind == Job::Kind::oracle && !job.kept ? 1 : 0;
     total += job.seconds;
     double before = 0.0;
     for (const Index first : {job.training, job.oracle})

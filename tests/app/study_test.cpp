@@ -184,6 +184,64 @@ TEST(StudyCommand, SaysOnceWhatIsOddAboutAMarket) {
   EXPECT_EQ(run.err, "sharpen: warning: " + warnings[0].get<std::string>() + "\n");
 }
 
+TEST(StudyCommand, SaysOnceWhatIsLikelyASlip) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy);
+  const std::string risk = "risk-free = 2 is 200 % a year; write 0.02 for 2 %";
+  const std::string cost = "cost-bps = 10000 is 100 % of what is traded; write 10 for 0.1 %";
+  for (const char* how : {"--dry-run", "--retry"}) {
+    const Finished run = run_program({"study", config, "--risk-free", "2", "--costs", "10000",
+                                      "--seeds", "1", "--json", "--out", folder.path("out"), how});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(json::parse(run.out)["warnings"], json({risk, cost})) << how;
+    EXPECT_EQ(run.err, "sharpen: warning: " + risk + "\nsharpen: warning: " + cost + "\n");
+  }
+}
+
+TEST(StudyCommand, RetrainsWhatLearnsBesideWhatDoesNot) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy);
+  const Finished run = run_program({"study", config, "--retrain", "20", "--decision", "soft",
+                                    "--seeds", "1", "--json", "--out", folder.path("out")});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(json::parse(run.out)["failed"], 0);
+}
+
+TEST(StudyCommand, RefusesAtOnceWhatNoCellCouldDo) {
+  const Folder folder;
+  const std::string config = folder.file("s.toml", kStudy), out = folder.path("out");
+  for (const char* how : {"--dry-run", "--retry"}) {
+    const Finished run =
+        run_program({"study", config, "--universe", "available", "--out", out, how});
+    EXPECT_EQ(run.exit_code, 2) << how;
+    EXPECT_EQ(run.err,
+              "sharpen: error: market sim, method historic-sdr: universe = available cannot go "
+              "with framework = historic, whose mean of the training part needs every asset "
+              "throughout; use universe complete, or framework rolling\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(StudyCommand, TellsAnotherReadingFromAnotherFile) {
+  const Folder folder;
+  const auto study = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"study",
+                               folder.file("s.toml",
+                                           "k = 2\nlookback = 15\n[[market]]\nsimulate = { assets "
+                                           "= 5, days = 140 }\n[[method]]\n"),
+                               "--out", folder.path("out")});
+    return run_program(more);
+  };
+  EXPECT_EQ(study({}).exit_code, 0);
+  const Finished same = study({"--on-suspect", "report", "--max-gap", "5"});
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("nothing was left to do"));
+  const Finished other = study({"--on-suspect", "adjust"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("market \"simulated\" is read with other settings than when "
+                                   "this study began: on-suspect = adjust, was report"));
+}
+
 TEST(StudyCommand, GrowsAndDoesNotShrink) {
   const Folder folder;
   const auto study = [&](const std::string& text) {

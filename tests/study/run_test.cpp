@@ -218,6 +218,33 @@ TEST(Study, AKilledOneDoesNotTrainAgain) {
   EXPECT_EQ(trained, 4 + 8 + 8);
 }
 
+TEST(Study, WhatAKilledOneHasTrainedIsNotLeftToDo) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Plan plan = plan_of(kStudy);
+  Index trained = 0;
+  bool stop = false;
+  {
+    Store store(file, plan.results);
+    // In the middle of the trainings that several cells share.
+    trained = run_study(plan, store, {.threads = 1}, Log(),
+                        {.progress = [&](const StudyProgress& now) { stop = now.cells_done >= 3; },
+                         .stop = [&] { return stop; }})
+                  .trained;
+  }
+  const std::set<std::string> kept = kept_in(file);
+  ASSERT_FALSE(kept.empty());
+  ASSERT_LT(trained, 20);
+  const std::vector<CellState> states = states_in(file, plan.results);
+  const Estimate left = estimate_study(plan, states, {.threads = 1}, kept);
+  EXPECT_EQ(left.trainings, 20 - trained);
+  const Estimate unaware = estimate_study(plan, states, {.threads = 1});
+  EXPECT_EQ(unaware.trainings + unaware.oracles,
+            left.trainings + left.oracles + static_cast<Index>(kept.size()));
+  Store store(file, plan.results);
+  EXPECT_EQ(run_study(plan, store, {}, Log()).trained, left.trainings);
+}
+
 TEST(Study, SaysWhatItWouldTake) {
   const Plan plan = plan_of(kStudy);
   std::vector<CellState> states(plan.results.cells.size(), CellState::missing);
@@ -235,15 +262,107 @@ TEST(Study, SaysWhatItWouldTake) {
   EXPECT_LT(found.gigabytes, 1.0);
 }
 
-TEST(StudyPlan, NamesTheMarketThatDoesNotFit) {
-  const auto error_of = [](const std::string& toml) {
-    try {
-      plan_of(toml);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("(no error)");
+std::string error_of(const std::string& toml) {
+  try {
+    plan_of(toml);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "(no error)";
+}
+
+const std::string kMarket =
+    "[[market]]\nname = \"m\"\nsimulate = { assets = 5, days = 140, seed = 4 }\n";
+
+TEST(StudyPlan, WhatIsAMatterOfLearningIsForTheMethodsThatLearn) {
+  const Plan plan = plan_of(
+      "lookback = 15\nretrain = 7\ndecision = \"soft\"\nframeworks = \"historic,rolling,pfl\"\n"
+      "optimizers = \"oscar,sdr,mssrm,mssrm-long,equal,swap\"\n" +
+      kMarket);
+  Index retrained = 0, soft = 0;
+  for (std::size_t at = 0; at < plan.values.size(); ++at) {
+    const Method& method = plan.results.methods[at];
+    SCOPED_TRACE(method.name);
+    const settings::Values& values = plan.values[at];
+    EXPECT_EQ(values.has("retrain"), method.framework == "pfl");
+    const bool layered = method.optimizer == "oscar" || method.optimizer == "swap";
+    EXPECT_EQ(values.text("decision"), layered ? "soft" : "exact");
+    EXPECT_EQ(method.settings.find("retrain") != std::string::npos, method.framework == "pfl");
+    EXPECT_THAT(method.settings, HasSubstr(layered ? "decision = \"soft\"" : "\"exact\""));
+    retrained += values.has("retrain") ? 1 : 0;
+    soft += layered ? 1 : 0;
+  }
+  EXPECT_EQ(retrained, 5);
+  EXPECT_EQ(soft, 6);
+}
+
+TEST(StudyPlan, ASettingThatNoMethodHeedsIsRefused) {
+  EXPECT_THAT(error_of("lookback = 15\nretrain = 7\nframeworks = \"historic\"\n" + kMarket),
+              HasSubstr("s.toml:2: retrain has no meaning for any method of this study; it goes "
+                        "with frameworks pfl and dfl"));
+  EXPECT_THAT(error_of("lookback = 15\ndecision = \"soft\"\noptimizers = \"sdr\"\n" + kMarket),
+              HasSubstr("s.toml:2: decision has no meaning for any method of this study; it goes "
+                        "with optimizers oscar, symmetric, greedy and swap"));
+  EXPECT_EQ(error_of("lookback = 15\ndecision = \"exact\"\noptimizers = \"sdr\"\n" + kMarket),
+            "(no error)");
+}
+
+// No cell may be left to find out.
+TEST(StudyPlan, RefusesWhatNoCellCouldDo) {
+  EXPECT_THAT(error_of("lookback = 15\nuniverse = \"available\"\n" + kMarket),
+              HasSubstr("market m, method historic-swap: universe = available cannot go with "
+                        "framework = historic"));
+  EXPECT_THAT(error_of("lookback = 15\nuniverse = \"available\"\nnetwork = \"joint\"\n"
+                       "frameworks = \"pfl\"\n" +
+                       kMarket),
+              HasSubstr("market m, method pfl-swap: universe = available cannot go with network = "
+                        "joint"));
+  EXPECT_THAT(error_of("lookback = 15\ndecision = \"soft\"\nhistoric-risk = \"train\"\n" + kMarket),
+              HasSubstr("method historic-swap: decision = soft cannot go with historic-risk = "
+                        "train; use rolling"));
+  EXPECT_THAT(
+      error_of("lookback = 15\n" + kMarket +
+               "[[method]]\noptimizer = \"sdr\"\ndecision = \"soft\"\n"),
+      HasSubstr("method rolling-sdr: decision = soft cannot go with optimizer = sdr: the layer "
+                "chooses its own weights; use optimizer oscar, symmetric, greedy or swap"));
+  EXPECT_THAT(error_of("lookback = 15\nmin-history = 1\n" + kMarket),
+              HasSubstr("method historic-swap: min-history = 1 is too short"));
+  EXPECT_THAT(error_of("lookback = 15\nnet = \"any\"\nsizing = \"budget\"\n" + kMarket),
+              HasSubstr("method historic-swap: net = any cannot go with sizing = budget"));
+}
+
+TEST(StudyPlan, ASimulatedMarketIsKnownByItsPrices) {
+  const std::string methods = "[[method]]\n";
+  const Plan plan = plan_of("lookback = 15\n" + kMarket + methods);
+  const Market& market = plan.results.markets[0];
+  EXPECT_EQ(
+      market.checksum,
+      checksum_of_panel(market::simulate({.assets = 5, .days = 140, .seed = 4}), market.source));
+  EXPECT_NE(market.checksum, checksum_of_text(market.source));
+}
+
+TEST(StudyPlan, ADefaultThatIsGivenReadsAMarketInNoOtherWay) {
+  const auto checksum = [](const std::string& settings) {
+    return plan_of("lookback = 15\n" + settings + kMarket + "[[method]]\n")
+        .results.markets[0]
+        .checksum;
   };
+  const std::string plain = checksum("");
+  EXPECT_EQ(checksum("on-suspect = \"report\"\nmax-gap = 5\nuniverse = \"complete\"\n"), plain);
+  EXPECT_EQ(checksum("on-suspect = \"adjust\"\n"), plain + " on-suspect=adjust");
+}
+
+TEST(StudyPlan, SaysOnceWhatIsLikelyASlip) {
+  const Plan plan = plan_of("k = [1, 2]\nlookback = 15\nrisk-free = 2\n" + kMarket +
+                            "[[method]]\n[[method]]\noptimizer = \"equal\"\ncost-bps = 10000\n");
+  EXPECT_THAT(plan.warnings,
+              ::testing::ElementsAre("risk-free = 2 is 200 % a year; write 0.02 for 2 %",
+                                     "method equal: cost-bps = 10000 is 100 % of what is traded; "
+                                     "write 10 for 0.1 %"));
+  EXPECT_THAT(plan_of("lookback = 15\n" + kMarket + "[[method]]\n").warnings, ::testing::IsEmpty());
+}
+
+TEST(StudyPlan, NamesTheMarketThatDoesNotFit) {
   const std::string market = "[[market]]\nname = \"m\"\nsimulate = { assets = 5, days = 60 }\n";
   EXPECT_THAT(error_of("k = 9\nlookback = 10\n" + market),
               HasSubstr("s.toml:3: market m: k = 9 is outside [1, 5]"));

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,14 +52,15 @@ Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, con
 // What a study would take, from timed steps.
 struct Estimate {
   Index cells = 0, done = 0, failed = 0, missing = 0;
-  Index trainings = 0, oracles = 0;
+  Index trainings = 0, oracles = 0;  // that are left
   double minutes = 0.0;
   double gigabytes = 0.0;  // at once
 };
 
-// `states`: of the plan's cells.
+// `states`: of the plan's cells. `kept`: keys of trainings and oracles that need not be made again
+// (kept_in); they are not counted.
 Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
-                        const RunSettings& settings);
+                        const RunSettings& settings, const std::set<std::string>& kept = {});
 
 // Memory that is free now, in gigabytes; 8 where the system does not say.
 double free_gigabytes();
