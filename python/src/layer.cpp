@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
 
@@ -34,6 +35,7 @@ std::span<const Index> view(const Indices& indices) {
 struct RiskModel {
   std::vector<double> returns;
   std::unique_ptr<risk::Risk> risk;
+  std::map<Index, std::string> refused;  // samples whose covariance is none, and why
 };
 
 risk::Form form_of(const std::string& name) {
@@ -59,8 +61,30 @@ std::shared_ptr<RiskModel> risk_from_windows(const Matrix& returns, Index lookba
   return model;
 }
 
+// What the library has against each of the matrices.
+std::map<Index, std::string> refusals(std::span<const ConstMat> matrices, double shrinkage,
+                                      const Threads& threads) {
+  const risk::RiskSettings settings{.shrinkage = shrinkage,
+                                    .form = risk::Form::dense,
+                                    .parts = {.lower = false, .root = false, .restriction = true}};
+  std::vector<std::string> found(matrices.size());
+  threads.for_each(static_cast<Index>(matrices.size()), [&](Index i, int) {
+    try {
+      risk::from_covariance(matrices[static_cast<std::size_t>(i)], settings);
+    } catch (const InputError& error) {
+      found[static_cast<std::size_t>(i)] = error.what();
+    }
+  });
+  std::map<Index, std::string> out;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    if (!found[i].empty()) out.emplace(static_cast<Index>(i), found[i]);
+  return out;
+}
+
+// With `each`, a matrix that is no covariance is a sample of status invalid_input, and among the
+// refused; otherwise it throws.
 std::shared_ptr<RiskModel> risk_from_covariances(const Cube& Sigmas, double shrinkage, bool lower,
-                                                 bool root, int threads) {
+                                                 bool root, bool each, int threads) {
   const nb::gil_scoped_release release;
   const auto rows = static_cast<Index>(Sigmas.shape(1)), cols = static_cast<Index>(Sigmas.shape(2));
   std::vector<ConstMat> matrices;
@@ -70,7 +94,19 @@ std::shared_ptr<RiskModel> risk_from_covariances(const Cube& Sigmas, double shri
   const risk::RiskSettings settings{.shrinkage = shrinkage,
                                     .form = risk::Form::dense,
                                     .parts = {.lower = lower, .root = root, .restriction = true}};
-  model->risk = risk::from_covariances(matrices, settings, Threads(threads));
+  settings.validate();  // whatever is thrown below is about a matrix
+  const Threads workers(threads);
+  try {
+    model->risk = risk::from_covariances(matrices, settings, workers);
+  } catch (const InputError&) {
+    if (!each) throw;
+    model->refused = refusals(matrices, shrinkage, workers);
+    // A covariance of zeros is what the library gives that status for.
+    const std::vector<double> zeros(static_cast<std::size_t>(rows * cols));
+    for (const auto& [i, why] : model->refused)
+      matrices[static_cast<std::size_t>(i)] = {zeros.data(), rows, cols};
+    model->risk = risk::from_covariances(matrices, settings, workers);
+  }
   return model;
 }
 
@@ -266,7 +302,8 @@ void add_layer(nb::module_& module) {
                    [](const RiskModel& self) {
                      return self.risk->form() == risk::Form::low_rank ? "low-rank" : "dense";
                    })
-      .def_prop_ro("statuses", &statuses_of);
+      .def_prop_ro("statuses", &statuses_of)
+      .def_prop_ro("refused", [](const RiskModel& self) { return self.refused; });
   nb::class_<Layer>(module, "Layer")
       .def(nb::init<std::shared_ptr<RiskModel>, const SettingTexts&, int>(), nb::arg("risk"),
            nb::arg("settings"), nb::arg("threads"))
@@ -286,7 +323,8 @@ void add_layer(nb::module_& module) {
              nb::arg("ends"), nb::arg("shrinkage"), nb::arg("form"), nb::arg("lower"),
              nb::arg("root"), nb::arg("threads"));
   module.def("risk_from_covariances", &risk_from_covariances, nb::arg("Sigmas"),
-             nb::arg("shrinkage"), nb::arg("lower"), nb::arg("root"), nb::arg("threads"));
+             nb::arg("shrinkage"), nb::arg("lower"), nb::arg("root"), nb::arg("each"),
+             nb::arg("threads"));
 }
 
 }  // namespace sharpen::python

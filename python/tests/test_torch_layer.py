@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import sharpen
-from sharpen.torch import Risk, SparseTangent
+from sharpen.torch import Risk, SparseTangent, mixed_loss
 
 SIZINGS = ("budget", "volatility", "gross")
 MODES = list(
@@ -118,6 +118,79 @@ def test_trouble_in_one_instance_has_no_gradient_and_disturbs_no_other(risk):
     layer(mixed, risk[:3]).nan_to_num().sum().backward()
     assert (mixed.grad[1] == 0).all()
     assert torch.equal(mixed.grad[[0, 2]], good.grad[[0, 2]])
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """Tensors that do not say where they are made are made on the device "meta", which has no
+    memory: as `torch.set_default_device` does, in PyTorch 1.13, too."""
+    for name in ("arange", "tensor", "full", "empty", "zeros", "ones"):
+        made = getattr(torch, name)
+
+        def make(*arguments, made=made, **settings):
+            return made(*arguments, **{"device": "meta", **settings})
+
+        monkeypatch.setattr(torch, name, make)
+    assert torch.arange(3).device.type == "meta"
+
+
+def of_everything(mu, returns):
+    risk = Risk.from_windows(returns[:60, :7], 30)
+    other = Risk.from_covariance(np.cov(returns[:, :7].T))
+    layer, leaf = SparseTangent(3), mu.clone().requires_grad_()
+    w, aux = layer(leaf, risk[1:4], return_aux=True)
+    w.pow(2).sum().backward()
+    decision = layer.decide(mu, risk[[1, 0, 2]], return_aux=True)
+    return [w.detach(), leaf.grad, aux.mask, aux.t, aux.neutral_first, aux.jitter,
+            layer(mu[0], risk[3]), layer(mu, risk[torch.from_numpy(np.array([5, 4, 3]))]),
+            layer(mu, other), layer(mu, risk[::12]), decision.weights, decision.sharpe,
+            risk.targets, risk.windows, mixed_loss(mu, w.detach(), risk.targets[:3], 0.5)]
+
+
+def test_tensors_are_made_on_the_cpu_whatever_the_default_device(returns, request):
+    mu = signal(3, 7)
+    expected = of_everything(mu, returns)
+    request.getfixturevalue("elsewhere")
+    for found, wanted in zip(of_everything(mu, returns), expected):
+        assert found.device.type == "cpu" and torch.equal(found, wanted)
+
+
+@pytest.mark.parametrize("place", ["default", "with"])
+def test_a_default_device_of_pytorch_2(returns, place):
+    mu = signal(3, 7)
+    expected = of_everything(mu, returns)
+    if not hasattr(torch, "set_default_device"):  # PyTorch 1: the test above stands for it
+        return
+    if place == "with":
+        with torch.device("meta"):
+            found = of_everything(mu, returns)
+    else:
+        torch.set_default_device("meta")
+        try:
+            found = of_everything(mu, returns)
+        finally:
+            torch.set_default_device(None)
+    assert all(torch.equal(a, b) for a, b in zip(found, expected))
+
+
+def test_an_index_that_is_elsewhere_is_refused(risk):
+    part = risk[:3]
+    part._index = part._index.to("meta")
+    for call in (SparseTangent(3), SparseTangent(3).decide):
+        with pytest.raises(sharpen.InputError, match="risk: its index is on device meta"):
+            call(signal(3, 7), part)
+
+
+def test_layers_on_one_risk_do_not_pile_up(risk):
+    mu = signal(4, 7)
+    first = SparseTangent(3, 1.0)
+    expected = first(mu, risk[:4])
+    first_layer = next(iter(risk._model.layers.values()))
+    for i in range(100):  # beta annealing, next to a layer that stays
+        SparseTangent(3, 1.0 + 0.01 * i)(mu, risk[:4])
+        assert torch.equal(first(mu, risk[:4]), expected)
+    assert len(risk._model.layers) <= 8
+    assert first_layer in risk._model.layers.values()  # the one in use is not set up again
 
 
 def test_float32_in_gives_float32_out(risk):
@@ -244,6 +317,16 @@ def test_a_module_like_any_other(risk):
         assert torch.equal(twin(mu, risk[:3]), layer(mu, risk[:3]))
     model = torch.nn.ModuleList([torch.nn.Linear(7, 7), layer])
     model.eval().double().load_state_dict(model.state_dict())
+
+
+def test_none_stands_for_the_default(risk):
+    names = "k beta score raw_score reoptimization topk sizing target_volatility".split()
+    names += "periods_per_year offset net".split()
+    layer = SparseTangent(**dict.fromkeys(names))
+    assert "k=default" in repr(layer) and "net=default" in repr(layer)
+    assert "k=3" in repr(SparseTangent(3, net=None))
+    mu = signal(3, 7)
+    assert torch.equal(layer(mu, risk[:3]), SparseTangent()(mu, risk[:3]))
 
 
 WRONG_SETTINGS = [

@@ -1,9 +1,12 @@
 """sharpen.torch.Risk: alignment, indexing, pickling, loaders."""
 
+import copy
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import torch
 
@@ -121,6 +124,38 @@ def test_pickling(risk):
         assert torch.equal(weights(twin), weights(part))
 
 
+@pytest.mark.parametrize("form", ["dense", "low-rank"])
+@pytest.mark.parametrize(
+    "index", [[7], [7, 3, 7], [0, 39], [39, 20, 19, 0], slice(None, None, 3), [], [40], [40, 2]]
+)
+def test_a_part_is_pickled_alone_with_the_same_bits(returns, form, index):
+    risk = Risk.from_windows(returns[:60, :7], 20, form=form, ends=[*range(20, 61)])
+    part = risk[index]
+    twin = pickle.loads(pickle.dumps(part))
+    assert len(twin) == len(part) and twin.form == form and twin.statuses == part.statuses
+    assert torch.equal(weights(twin), weights(part))
+    assert torch.equal(twin.windows, part.windows)
+    assert torch.equal(twin.targets.nan_to_num(99.0), part.targets.nan_to_num(99.0))
+    again = pickle.loads(pickle.dumps(twin[:1]))
+    assert torch.equal(weights(again), weights(part[:1]))
+
+
+def test_a_pickle_carries_no_more_than_its_samples(returns):
+    row = returns[0].nbytes
+    risk = Risk.from_windows(returns, 20)
+    assert len(pickle.dumps(risk[100])) < 21 * row + 3000
+    twin = pickle.loads(pickle.dumps(risk[[100, 101, 5]]))
+    assert twin._model.core.samples == 3
+    many = Risk.from_covariance(np.stack([np.eye(12) * (i + 1) for i in range(50)]))
+    assert len(pickle.dumps(many[7])) < 12 * row + 3000
+    assert torch.equal(weights(pickle.loads(pickle.dumps(many[7]))), weights(many[7]))
+
+
+def test_copies_factor_nothing_again(risk):
+    for twin in (copy.copy(risk[3]), copy.deepcopy(risk[3])):
+        assert twin._model is risk._model and torch.equal(twin.targets, risk[3].targets)
+
+
 def test_the_data_may_change_afterwards(returns):
     data = returns[:60].copy()
     risk = Risk.from_windows(data, 10, form="low-rank")
@@ -172,6 +207,65 @@ def test_shuffled_loader(risk, workers):
     assert sorted(seen) == list(range(40)) and seen != sorted(seen)
 
 
+class Samples(torch.utils.data.Dataset):
+    """Gives the sample itself, in a tuple or in a dict."""
+
+    def __init__(self, risk, keys):
+        self.risk, self.keys = risk, keys
+
+    def __len__(self):
+        return len(self.risk)
+
+    def __getitem__(self, i):
+        if self.keys:
+            return {"risk": self.risk[i], "i": i}
+        return self.risk[i], i
+
+
+@pytest.mark.parametrize("keys", [False, True])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_collates_samples(risk, workers, keys):
+    layer = SparseTangent(3)
+    whole = layer(risk.targets, risk)
+    seen = 0
+    loader = torch.utils.data.DataLoader(Samples(risk, keys), batch_size=16, num_workers=workers)
+    for batch in loader:
+        part, i = (batch["risk"], batch["i"]) if keys else batch
+        assert torch.equal(part.targets, risk.targets[i])
+        assert torch.equal(layer(part.targets, part), whole[i])
+        assert workers or part._model is risk._model
+        seen += len(part)
+    assert seen == 40
+
+
+@pytest.mark.parametrize("form", ["dense", "low-rank"])
+def test_samples_of_several_models_are_collated(returns, form):
+    risk = Risk.from_windows(returns[:60, :7], 20, form=form, ends=[*range(20, 61)])
+    index = [40, 3, 17, 40, 0]  # 40 has no row after it
+    apart = [pickle.loads(pickle.dumps(risk[i])) for i in index]
+    for joined in (Risk.collate(apart), pickle.loads(pickle.dumps(Risk.collate(apart)))):
+        assert torch.equal(weights(joined), weights(risk[index]))
+        assert torch.equal(joined.targets.nan_to_num(99.0), risk[index].targets.nan_to_num(99.0))
+        assert torch.equal(joined.windows, risk[index].windows)
+    given = [Risk.from_covariance(np.diag([1.0, 2.0, 3.0 + i])) for i in range(3)]
+    whole = Risk.from_covariance(np.stack([np.diag([1.0, 2.0, 3.0 + i]) for i in range(3)]))
+    assert torch.equal(weights(Risk.collate(given)), weights(whole))
+
+
+def test_what_cannot_be_in_one_batch_is_named(returns, risk):
+    for other, name in [
+        (Risk.from_windows(returns[:60, :7], 21), "lookback, 20 and 21"),
+        (Risk.from_windows(returns[:60, :7], 20, shrinkage=0.2), "shrinkage, 0.1 and 0.2"),
+        (Risk.from_windows(returns[:60, :6], 20), "n, 7 and 6"),
+        (Risk.from_covariance(np.eye(7)), "maker"),
+    ]:
+        with pytest.raises(sharpen.InputError, match=f"samples 0 and 1 .* differ in {name}"):
+            Risk.collate([risk[0], other])
+    for wrong in ([], [risk, None], [risk, risk.targets]):
+        with pytest.raises(TypeError, match="Risk.collate"):
+            Risk.collate(wrong)
+
+
 class Decisions(Days):
     def __init__(self, risk):
         super().__init__(risk)
@@ -185,6 +279,67 @@ def test_the_layer_runs_in_forked_workers(risk):
     whole = SparseTangent(3)(risk.targets, risk)
     for w, i in torch.utils.data.DataLoader(Decisions(risk), batch_size=8, num_workers=2):
         assert torch.equal(w, whole[i])
+
+
+BAD = {
+    "indefinite": ([[1.0, 2.0], [2.0, 1.0]], "positive semidefinite"),
+    "nan": ([[1.0, np.nan], [np.nan, 1.0]], "not finite in row 1, column 2"),
+    "asymmetric": ([[1.0, 0.5], [0.0, 1.0]], "not symmetric"),
+    "negative": ([[-1.0, 0.0], [0.0, 1.0]], "negative variance"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_covariance_in_a_batch_is_a_status(kind):
+    matrix, why = BAD[kind]
+    good = np.stack([np.diag([1.0, 2.0 + i]) for i in range(5)])
+    Sigmas = good.copy()
+    Sigmas[[2, 4]] = matrix
+    with pytest.warns(sharpen.SharpenWarning, match=rf"Sigma\[2\]: .*{why}.* 2 of 5 samples"):
+        risk = Risk.from_covariance(Sigmas)
+    wanted = ["ok", "ok", "invalid_input", "ok", "invalid_input"]
+    assert risk.statuses == wanted
+    mu = torch.ones(5, 2, dtype=torch.float64).requires_grad_()
+    w, aux = SparseTangent(1)(mu, risk, return_aux=True)
+    w.nan_to_num().sum().backward()
+    assert [s == "invalid_input" for s in aux.statuses] == [s == "invalid_input" for s in wanted]
+    assert w[[2, 4]].isnan().all() and (mu.grad[[2, 4]] == 0).all()
+    assert torch.equal(w[[0, 1, 3]], SparseTangent(1)(mu, Risk.from_covariance(good))[[0, 1, 3]])
+    decision = SparseTangent(1).decide(mu, risk, return_aux=True)
+    assert decision.statuses[2] == "invalid_input"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it has been said
+        twin = pickle.loads(pickle.dumps(risk))
+    assert twin.statuses == wanted
+    with pytest.raises(sharpen.InputError, match=f"Sigma: .*{why}"):
+        Risk.from_covariance(matrix)
+
+
+def test_settings_are_no_matter_of_one_covariance():
+    with pytest.raises(sharpen.InputError, match="shrinkage = 2 is outside"):
+        Risk.from_covariance(np.stack([np.eye(2), -np.eye(2)]), shrinkage=2)
+
+
+def test_tables_of_covariances():
+    Sigma = np.array([[1.0, 0.5, 0.1], [0.5, 2.0, 0.2], [0.1, 0.2, 3.0]])
+    expected = weights(Risk.from_covariance(Sigma))
+    names = ["a", "b", "c"]
+    frame = pd.DataFrame(Sigma, names, names)
+    for table in (frame, frame.astype("Float64"), frame.astype("float32"), frame * 1.0,
+                  pd.DataFrame(Sigma), pl.DataFrame(Sigma)):
+        assert torch.allclose(weights(Risk.from_covariance(table)), expected, atol=1e-6)
+    for wrong in (frame.loc[["c", "b", "a"]], frame[["b", "a", "c"]], frame.set_axis([1, 2, 3])):
+        with pytest.raises(sharpen.InputError, match="Sigma: its rows and columns must be named"):
+            Risk.from_covariance(wrong)
+    with pytest.raises(sharpen.InputError, match="Sigma: column 'a' appears more than once"):
+        Risk.from_covariance(pd.DataFrame(Sigma, ["a", "a", "b"], ["a", "a", "b"]))
+    missing = frame.astype("Float64")
+    missing.iloc[0, 1] = pd.NA
+    with pytest.raises(sharpen.InputError, match="Sigma: .*not finite in row 1, column 2"):
+        Risk.from_covariance(missing)
+    for words in (frame.astype(object), frame.astype("Float64").assign(b=["x", "y", "z"])):
+        with pytest.raises(TypeError, match="Sigma"):
+            Risk.from_covariance(words)
 
 
 WRONG = [

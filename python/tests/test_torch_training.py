@@ -13,6 +13,10 @@ def risk(returns):
     return Risk.from_windows(returns[:120, :8], 20)
 
 
+def signal(batch, n):
+    return torch.randn(batch, n, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+
+
 def parts(mu, w, r):
     return -(r * w).sum(1).mean(), ((mu - r) ** 2).sum(1).mean()
 
@@ -49,15 +53,63 @@ def test_balanced_mixing_scales_the_decision_gradient(risk, alpha, dtype):
     assert torch.allclose(mu.grad, 3.0 * (alpha * c * dD + (1 - alpha) * dP), rtol=1e-4)
 
 
-def test_rows_without_weights_count_as_cash(risk):
-    mu = torch.randn(3, 8, dtype=torch.float64).mul(1e-3)
-    mu[1, 0] = float("inf")
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("bad", [float("inf"), float("nan")])
+@pytest.mark.parametrize("unknown", [0.0, float("nan")])
+def test_rows_without_weights_count_as_cash(risk, alpha, bad, unknown):
+    """As if the row were not there, but in means over all rows; and it has no gradient."""
+    good = (1e-3 * signal(3, 8)).requires_grad_()
+    r, rest = risk.targets[:3].clone(), [0, 2]
+    r[1] = unknown  # nothing is held that would earn it
+    w = SparseTangent(3)(good, risk[:3])
+    expected = mixed_loss(good[rest], w[rest], r[rest], alpha) * (2 / 3)
+    expected.backward()
+    mu = good.detach().clone()
+    mu[1, 0] = bad
     mu.requires_grad_()
-    r = risk.targets[:3]
     w = SparseTangent(3)(mu, risk[:3])
-    mixed_loss(mu, w, r, 1.0).backward()
-    assert (mu.grad[1, 1:] == 0).all()
-    assert not mu.grad[[0, 2]].isnan().any()
+    loss = mixed_loss(mu, w, r, alpha)
+    loss.backward()
+    assert float(loss) == pytest.approx(float(expected), rel=1e-13)
+    assert (mu.grad[1] == 0).all()
+    assert torch.allclose(mu.grad[rest], good.grad[rest], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0])
+def test_rows_without_weights_do_not_disturb_the_balance(risk, alpha):
+    rest = [0, 2]
+    good = (1e-3 * signal(3, 8))[rest].requires_grad_()
+    expected = mixed_loss(good, SparseTangent(3)(good, risk[rest]), risk.targets[rest], alpha,
+                          mixing="balanced")
+    expected.backward()
+    mu = 1e-3 * signal(3, 8)
+    mu[1] = float("nan")
+    mu.requires_grad_()
+    w = SparseTangent(3)(mu, risk[:3])
+    loss = mixed_loss(mu, w, risk.targets[:3], alpha, mixing="balanced")
+    loss.backward()
+    assert float(loss) == pytest.approx(float(expected) * 2 / 3, rel=1e-12)
+    assert (mu.grad[1] == 0).all()
+    assert torch.allclose(mu.grad[rest], good.grad * (2 / 3), rtol=1e-10, atol=0)
+
+
+def test_a_row_of_a_bad_covariance_is_still_a_prediction(risk):
+    mu, r = 1e-3 * signal(3, 8), risk.targets[:3]
+    w = SparseTangent(3)(mu, risk[:3]).clone()
+    w[1, 2] = float("nan")
+    held = w.clone()
+    held[1] = 0.0
+    decision, prediction = parts(mu, held, r)
+    assert torch.equal(mixed_loss(mu, w, r, 0.25), 0.25 * decision + 0.75 * prediction)
+
+
+def test_what_has_no_weight_is_left_out(risk):
+    mu, r = (1e200 * signal(3, 8)).requires_grad_(), risk.targets[:3]
+    w = SparseTangent(3)(mu, risk[:3])
+    loss = mixed_loss(mu, w, r, 1.0)  # the squares are beyond all numbers
+    loss.backward()
+    assert loss.isfinite() and mu.grad.isfinite().all()
+    assert mixed_loss(mu * 1e-200, w * float("inf"), r, 0.0).isfinite()
 
 
 @pytest.mark.parametrize(
