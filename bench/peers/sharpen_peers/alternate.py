@@ -5,7 +5,7 @@ does falls on all alike.
 
 Prints {peer: seconds of forward + backward, the median over rounds}. A turn of a quick peer is
 twelve calls, of which the last ten are timed: each finds its own caches warm. A peer that cannot be
-loaded, fails or is wrong is left out.
+loaded, fails or is wrong is left out, and "why" says so: {peer: reason}.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import time
 import warnings
 
 from .layers import PEERS, TorchPeer
-from .problem import Problem, worst_error
+from .problem import Problem, disagreement, worst_error
 
 SLOW = 0.02  # seconds; a turn of such a peer is one call, in the first three rounds only
 
 
-def ready(name: str, problem: Problem, threads: int) -> TorchPeer | None:
+def ready(name: str, problem: Problem, threads: int) -> TorchPeer | str:
+    """The peer after its first call, or why there is none."""
     peer = PEERS[name]()
     try:
         peer.load()
         peer.construct(problem, threads)
         peer.forward()
         peer.backward()
-    except Exception as error:  # the table of layers says why
-        print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
-        return None
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
     gradient = problem.dL_dmu if peer.scope == "layer" else problem.dL_dm
     errors = worst_error(peer.weights(), problem.w), worst_error(peer.gradients(), gradient)
-    return peer if errors[0] <= peer.tolerance[0] and errors[1] <= peer.tolerance[1] else None
+    return disagreement(*errors, peer.tolerance) or peer
 
 
 def turn(peer: TorchPeer, calls: int) -> list[float]:
@@ -54,8 +54,8 @@ def turn(peer: TorchPeer, calls: int) -> list[float]:
 def main(path: str, threads: int, rounds: int, names: list[str]) -> None:
     warnings.simplefilter("ignore")
     problem = Problem.load(pathlib.Path(path))
-    peers = {name: ready(name, problem, threads) for name in names}
-    peers = {name: peer for name, peer in peers.items() if peer is not None}
+    tried = {name: ready(name, problem, threads) for name in names}
+    peers = {name: peer for name, peer in tried.items() if isinstance(peer, TorchPeer)}
     slow = {name for name, peer in peers.items() if turn(peer, 1)[0] > SLOW}
     times: dict[str, list[float]] = {name: [] for name in peers}
     for i in range(rounds):
@@ -64,7 +64,8 @@ def main(path: str, threads: int, rounds: int, names: list[str]) -> None:
                 times[name] += turn(peer, 12)[2:]
             elif i < 3:
                 times[name] += turn(peer, 1)
-    print(json.dumps({name: statistics.median(t) for name, t in times.items()}))
+    why = {name: reason for name, reason in tried.items() if isinstance(reason, str)}
+    print(json.dumps({"why": why, **{name: statistics.median(t) for name, t in times.items()}}))
 
 
 if __name__ == "__main__":

@@ -67,8 +67,10 @@ class Sharpen(TorchPeer):
     packages = ("torch", "sharpen", "sharpen.torch")
 
     def prepare(self, problem: Problem, threads: int) -> None:
+        import sharpen
         import sharpen.torch as st
 
+        sharpen.set_threads(threads)  # the factors below, too: the default is one per core
         self.risk = st.Risk.from_covariance(problem.Sigma, score="cholesky")
         self.layer = st.SparseTangent(
             k=problem.k,

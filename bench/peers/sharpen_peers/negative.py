@@ -88,6 +88,30 @@ PACKAGES = {
 }
 
 
+def judged(name: str, w: np.ndarray, outcome: str, mu: np.ndarray, Sigma: np.ndarray) -> dict:
+    """What the weights are worth. Ours must reach what the formula gives."""
+    if not np.isfinite(w).all():
+        result: dict = {"outcome": f"{outcome}: weights that are not finite"}
+        return result | ({"status": "failed", "reason": "NaN"} if name == "sharpen" else {})
+    risk, gross = float(w @ Sigma @ w), float(np.abs(w).sum())
+    result = {
+        "outcome": outcome,
+        "sharpe": float(mu @ w) / risk**0.5 if risk > 0 else 0.0,
+        "net": float(w.sum()),
+        "gross": gross,
+    }
+    best = best_neutral_sharpe(mu, Sigma)
+    if name == "sharpen" and not (
+        abs(result["sharpe"] - best) <= 1e-8 * best and result["net"] >= -1e-9 * gross
+    ):
+        result["status"] = "disagrees"
+        result["reason"] = (
+            f"Sharpe {result['sharpe']:.9g} with net {result['net']:.3g}, where {best:.9g} is the "
+            "best with a net of zero or more"
+        )
+    return result
+
+
 def main(name: str, bound: float, seed: int) -> None:
     warnings.simplefilter("ignore")
     answer = os.fdopen(os.dup(1), "w")
@@ -99,14 +123,11 @@ def main(name: str, bound: float, seed: int) -> None:
     except ImportError:
         raise
     except Exception as error:  # what a package raises here is the finding
+        if name == "sharpen":
+            raise
         result["outcome"] = f"{type(error).__name__}: {error}"
     else:
-        result.update(
-            outcome=outcome,
-            sharpe=float(mu @ w / np.sqrt(w @ Sigma @ w)),
-            net=float(w.sum()),
-            gross=float(np.abs(w).sum()),
-        )
+        result |= judged(name, w, outcome, mu, Sigma)
     print(json.dumps(result), file=answer, flush=True)
 
 

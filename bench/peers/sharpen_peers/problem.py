@@ -183,3 +183,11 @@ def worst_error(got: np.ndarray, want: np.ndarray) -> float:
     """Largest |got - want| / |want| over the instances; NaN counts as infinite."""
     error = np.linalg.norm(got - want, axis=1) / np.linalg.norm(want, axis=1)
     return float(np.where(np.isnan(error), np.inf, error).max())
+
+
+def disagreement(weights: float, gradient: float, tolerance: tuple[float, float]) -> str:
+    """In words, what errors of weights and gradient are more than their tolerance; or nothing."""
+    for what, error, bound in zip(("weights", "gradient"), (weights, gradient), tolerance):
+        if not error <= bound:
+            return f"{what} off by {error:.1e}, more than {bound:g}"
+    return ""

@@ -3,7 +3,8 @@
     bench: NAME VALUE BOUND ok|short
 
 in the form of tools/bench. `python -m sharpen_peers.results RESULTS.json PERFORMANCE.md CHART.svg`
-puts tables and chart into the documentation.
+puts tables and chart into the documentation, unless they come from a quick run or a busy machine;
+`--force` at the end does so in any case.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def bench_lines(results: dict) -> list[str]:
     for name, (members, bound) in GROUPS.items():
         known = [times[m] for m in members if m in times]
         if OURS not in times or not known:
-            missing = OURS if OURS not in times else members[0]
-            lines.append(f"no ratio with {name}: {missing} gave no right answer")
+            missing = members if OURS in times else (OURS,)
+            lines.append(f"no ratio with {name}: {why_missing(times, missing)}")
             continue
         value = min(known) / times[OURS]
         verdict = "ok" if value >= bound else "short"
@@ -59,6 +60,29 @@ def bench_lines(results: dict) -> list[str]:
         verdict = "ok" if value <= 30 else "short"
         lines.append(f"bench: peers_python_{what}_overhead_us {value:.3g} <=30 {verdict}")
     return lines
+
+
+def why_missing(times: dict, members: tuple[str, ...]) -> str:
+    """Why none of the layers is among the ratios."""
+    if times.get("status") != "ok":
+        return f"all layers taking turns: {times.get('status')}: {times.get('reason')}"
+    why = times.get("why", {})
+    return "; ".join(f"{name}: {why.get(name, 'not measured')}" for name in members)
+
+
+def wrong_answers(results: dict) -> list[str]:
+    """What is not right among our own answers, or is not there at all."""
+    found = []
+    if OURS not in results["ratios"]:
+        found.append(f"ratios: {why_missing(results['ratios'], (OURS,))}")
+    if results["overhead"].get("status") != "ok":
+        found.append(f"overhead of the Python call: {results['overhead'].get('reason')}")
+    for part, key in (("layers", "peer"), ("sparse", "solver"), ("negative", "package")):
+        ours = [row for row in results[part] if row[key].startswith("sharpen")]
+        if not ours:
+            found.append(f"{part}: no row of ours")
+        found += [f"{part}: {row}" for row in ours if row["status"] != "ok"]
+    return found
 
 
 def introduction(results: dict) -> str:
@@ -136,15 +160,32 @@ def write_results(results: dict, folder: pathlib.Path) -> bool:
     replace_file(folder / "results.md", "# Peers\n\n" + body(results, "##", whole=True))
     replace_file(folder / "chart.svg", chart(results["layers"], results["machine"]["threads"]))
     print("\n".join(bench_lines(results)))
-    ours = [row for row in results["layers"] if row["peer"].startswith("sharpen")]
-    ours += [row for row in results["sparse"] if row["solver"].startswith("sharpen")]
-    wrong = [row for row in ours if row["status"] != "ok"]
-    for row in wrong:
-        print(f"peers: ours is not right: {row}", file=sys.stderr)
+    wrong = wrong_answers(results)
+    for what in wrong:
+        print(f"peers: ours is not right: {what}", file=sys.stderr)
     return not wrong
 
 
-def write_docs(results: dict, page: pathlib.Path, picture: pathlib.Path) -> None:
+def unfit(results: dict) -> str:
+    """Why results are not for the documentation, or nothing."""
+    machine = results["machine"]
+    if results["quick"]:
+        return "they come from a quick run"
+    if machine["load_before"] > machine["cores"]:
+        return (
+            f"the machine was busy, with a load of {machine['load_before']:.1f} on "
+            f"{machine['cores']} cores before the run"
+        )
+    if wrong_answers(results):
+        return "an answer of ours is wrong"
+    return ""
+
+
+def write_docs(
+    results: dict, page: pathlib.Path, picture: pathlib.Path, force: bool = False
+) -> None:
+    if unfit(results) and not force:
+        raise SystemExit(f"results are not for {page}: {unfit(results)}; --force puts them there")
     text = page.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise SystemExit(f"{page}: needs one {BEGIN} and one {END}")
@@ -161,4 +202,5 @@ if __name__ == "__main__":
         json.loads(pathlib.Path(sys.argv[1]).read_text()),
         pathlib.Path(sys.argv[2]),
         pathlib.Path(sys.argv[3]),
+        force="--force" in sys.argv[4:],
     )

@@ -151,6 +151,35 @@ def riskfolio(mu, Sigma, k, limit, threads):
     return w.to_numpy()[:, 0], seconds
 
 
+def judged(name: str, w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray, k: int) -> dict:
+    """What the weights are worth. Ours must be the best that their own names allow."""
+    if not np.isfinite(w).all():
+        return {"status": "failed", "reason": "weights that are not finite"}
+    net, largest = float(w.sum()), float(np.abs(w).max())
+    held = np.flatnonzero(np.abs(w) > 1e-6 * largest)
+    result = {
+        "sharpe": sharpe(w, mu, Sigma),
+        "held": len(held),
+        "largest_of_net": largest / abs(net) if abs(net) > 1e-9 * largest else None,
+        "status": "ok",
+    }
+    if len(held) > k:
+        result["status"] = "too many names"
+        result["largest_only"] = best_on(np.argsort(-np.abs(w))[:k], mu, Sigma)
+        result["reason"] = (
+            f"{len(held)} where {k} are allowed; its {k} largest, solved exactly, reach "
+            f"{result['largest_only']:.4f}"
+        )
+    elif not len(held):
+        result |= {"status": "failed", "reason": "no position"}
+    elif name.startswith("sharpen"):
+        best = best_on(held, mu, Sigma)
+        if not abs(result["sharpe"] - best) <= 1e-8 * best:
+            result["status"] = "disagrees"
+            result["reason"] = f"Sharpe {result['sharpe']:.9g} where its names reach {best:.9g}"
+    return result
+
+
 SOLVERS = {
     "sharpen oscar": ours("oscar"),
     "sharpen greedy": ours("greedy"),
@@ -168,22 +197,8 @@ def main(name: str, path: str, limit: float, threads: int) -> None:
     with np.load(path) as file:
         mu, Sigma, k = file["mu"], file["Sigma"], int(file["k"])
     w, seconds = SOLVERS[name](mu, Sigma, k, limit, threads)
-    net, largest = float(w.sum()), float(np.abs(w).max())
-    held = int((np.abs(w) > 1e-6 * largest).sum())
-    result = {
-        "sharpe": sharpe(w, mu, Sigma),
-        "seconds": seconds,
-        "held": held,
-        "largest_of_net": largest / abs(net) if abs(net) > 1e-9 * largest else None,
-        "status": "ok" if held <= k else "too many names",
-        "stopped": seconds >= 0.95 * limit,
-    }
-    if held > k:
-        result["largest_only"] = best_on(np.argsort(-np.abs(w))[:k], mu, Sigma)
-        result["reason"] = (
-            f"{held} where {k} are allowed; its {k} largest, solved exactly, reach "
-            f"{result['largest_only']:.4f}"
-        )
+    result = judged(name, w, mu, Sigma, k)
+    result |= {"seconds": seconds, "stopped": seconds >= 0.95 * limit}
     print(json.dumps(result), file=answer, flush=True)
 
 

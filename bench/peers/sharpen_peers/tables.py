@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 OURS = "sharpen from PyTorch"
+TIMES = ("construction", "first", "forward", "backward")
 
 
 def duration(seconds: float | None) -> str:
@@ -54,16 +55,15 @@ def layer_cell(rows: list[dict]) -> str:
     lines = []
     for row in rows:
         memory = row.get("peak_mb", 0.0) - row.get("loaded_mb", 0.0)
+        right = row.get("status") != "disagrees"  # how long a wrong answer takes is nothing
+        times = [row.get(name) if right else None for name in TIMES]
         lines.append(
             [
                 name_of(row),
-                duration(row.get("construction")),
-                duration(row.get("first")),
-                duration(row.get("forward")),
-                duration(row.get("backward")),
+                *map(duration, times),
                 number(row.get("weights_error"), ".0e"),
                 number(row.get("gradient_error"), ".0e"),
-                f"{memory:.0f} MB" if "loaded_mb" in row else "–",
+                f"{memory:.0f} MB" if right and "loaded_mb" in row else "–",
                 remark(row),
             ]
         )
@@ -113,7 +113,8 @@ def negative_table(rows: list[dict]) -> str:
     for row in rows:
         ours = row["package"] == "sharpen"
         bound = row["bound"]
-        said = row.get("outcome") or remark(row)
+        said = row.get("outcome") if row.get("status") == "ok" else None
+        said = said or remark(row)
         lines.append(
             [
                 row["package"],

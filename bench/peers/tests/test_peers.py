@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from sharpen_peers import negative, sparse, tables  # noqa: E402
+from sharpen_peers import alternate, negative, sparse, tables, worker  # noqa: E402
 from sharpen_peers.chart import chart, spread  # noqa: E402
 from sharpen_peers.layers import PEERS  # noqa: E402
 from sharpen_peers.problem import (  # noqa: E402
@@ -20,7 +20,14 @@ from sharpen_peers.problem import (  # noqa: E402
     worst_error,
 )
 from sharpen_peers.processes import ask, last_object  # noqa: E402
-from sharpen_peers.results import BEGIN, END, bench_lines, write_docs, write_results  # noqa: E402
+from sharpen_peers.results import (  # noqa: E402
+    BEGIN,
+    END,
+    bench_lines,
+    write_docs,
+    write_results,
+    wrong_answers,
+)
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +95,55 @@ def test_the_mask_in_pytorch_is_the_reference_s(problem):
     np.testing.assert_allclose(p, problem.p, atol=1e-9)
 
 
+def test_ours_is_made_with_the_threads_of_all(problem):
+    import sharpen
+
+    try:
+        PEERS["sharpen from PyTorch"]().construct(problem, 1)
+        assert sharpen.get_threads() == 1
+    finally:
+        sharpen.set_threads(0)
+
+
+class Wrong(PEERS["closed form, stored inverse"]):
+    def solve(self, mu):
+        return 1.001 * super().solve(mu)
+
+
+def test_a_wrong_answer_is_not_timed(problem, tmp_path, monkeypatch, capsys):
+    problem.save(tmp_path / "p")
+    monkeypatch.setitem(PEERS, "wrong", Wrong)
+    monkeypatch.setitem(PEERS, "right", PEERS["closed form, stored inverse"])
+    worker.main("right", str(tmp_path / "p"), 1, 0.0)
+    row = last_object(capsys.readouterr().out)
+    assert row["calls"] == 1 and row["forward"] > 0 and row["weights_error"] < 1e-8
+    worker.main("wrong", str(tmp_path / "p"), 1, 0.0)
+    row = last_object(capsys.readouterr().out)
+    assert row["weights_error"] == pytest.approx(1e-3) and "forward" not in row
+    row |= {"peer": "wrong", "scope": "layer", "status": "disagrees", "reason": "off"}
+    row |= {"forward": 1.0, "backward": 1.0}
+    assert tables.layer_cell([row]).splitlines()[-1] == (
+        "| wrong | – | – | – | – | 1e-03 | 1e-03 | – | disagrees: off |"
+    )
+    alternate.main(str(tmp_path / "p"), 1, 1, ["right", "wrong", "closed form, cholesky_solve"])
+    found = last_object(capsys.readouterr().out)
+    assert set(found) == {"why", "right", "closed form, cholesky_solve"}
+    assert found["why"] == {"wrong": "weights off by 1.0e-03, more than 1e-08"}
+
+
+def test_the_peak_of_loading_is_forgotten():
+    code = (
+        "from sharpen_peers.worker import forget_peak, resident_mb\n"
+        "import json, os\n"
+        "a = bytearray(200 << 20); del a\n"
+        "forget_peak()\n"
+        "print(json.dumps({'over': resident_mb('VmHWM') - resident_mb('VmRSS'),\n"
+        "                  'may': os.access('/proc/self/clear_refs', os.W_OK)}))\n"
+    )
+    found = ask([sys.executable, "-c", code], 60, 1)
+    assert found["status"] == "ok" and (found["over"] < 50 or not found["may"])
+
+
 def test_a_wrong_answer_is_seen():
     want = np.ones((3, 4))
     got = want.copy()
@@ -103,6 +159,36 @@ def test_the_best_on_a_support_respects_the_net_position():
     assert sparse.best_on(np.array([0]), mu, Sigma) == 0.0
     assert sparse.best_on(np.array([0, 1]), mu, Sigma) == pytest.approx(0.5**0.5)
     assert sparse.best_on(np.array([2]), mu, Sigma) == pytest.approx(1.0)
+
+
+def test_weights_of_ours_must_be_the_best_on_their_names():
+    mu, Sigma = np.array([1.0, 2.0, 0.5]), np.diag([1.0, 2.0, 3.0])
+    right = np.array([1.0, 1.0, 0.0])  # Sigma^-1 mu on the first two names
+    for name in ("sharpen swap", "skfolio, SCIP"):
+        found = sparse.judged(name, right, mu, Sigma, 2)
+        assert found["status"] == "ok" and found["held"] == 2
+        assert found["sharpe"] == pytest.approx(3.0**0.5)
+        for w in (np.full(3, np.nan), np.array([1.0, np.inf, 0.0]), np.zeros(3)):
+            assert sparse.judged(name, w, mu, Sigma, 2)["status"] == "failed"
+        assert sparse.judged(name, np.ones(3), mu, Sigma, 2)["status"] == "too many names"
+    off = np.array([1.0, 1.1, 0.0])
+    assert sparse.judged("skfolio, SCIP", off, mu, Sigma, 2)["status"] == "ok"
+    found = sparse.judged("sharpen swap", off, mu, Sigma, 2)
+    assert found["status"] == "disagrees" and "its names reach 1.73205" in found["reason"]
+
+
+def test_ours_must_reach_the_best_of_a_negative_market():
+    _, mu, Sigma = negative.market(3)
+    best = negative.best_neutral_sharpe(mu, Sigma)
+    a, b = np.linalg.solve(Sigma, np.stack([mu, np.ones_like(mu)], axis=1)).T
+    w = a - b * a.sum() / b.sum()
+    assert negative.judged("sharpen", w, "ok", mu, Sigma)["sharpe"] == pytest.approx(best)
+    assert "status" not in negative.judged("sharpen", w, "ok", mu, Sigma)
+    for wrong in (w + 0.01, w - 0.01, np.ones_like(w), np.zeros_like(w), np.full_like(w, np.nan)):
+        assert negative.judged("sharpen", wrong, "ok", mu, Sigma)["status"] != "ok"
+        found = negative.judged("skfolio", wrong, "answers", mu, Sigma)  # a finding, no failure
+        assert "status" not in found and found["outcome"].startswith("answers")
+        json.dumps(found, allow_nan=False)
 
 
 def test_the_or_library_format_is_read(tmp_path):
@@ -148,7 +234,8 @@ def results_of(closed: float) -> dict:
                 row = {"peer": peer, "scope": "layer", "n": n, "B": B, "status": "ok"}
                 rows.append({**row, "forward": 1e-5 * 3**i, "backward": 1e-5, "calls": 5})
     rows[3] = {**rows[3], "status": "failed", "reason": "a | b"}
-    ratios = {"status": "ok", "sharpen from PyTorch": 1e-3, "qpth": 0.5}
+    why = {"CVXPYlayers, SCS": "ValueError: no"}
+    ratios = {"status": "ok", "sharpen from PyTorch": 1e-3, "qpth": 0.5, "why": why}
     ratios |= {"closed form, stored inverse": closed, "closed form, cholesky_solve": 1.0}
     solved = {"problem": "p", "n": 2, "k": 1, "solver": "sharpen swap", "status": "ok"}
     return {
@@ -184,6 +271,19 @@ def test_lines_with_a_bound_have_five_words_and_judge_the_fastest_member():
     assert "bench: peers_closed_form_over_torch 1.5 >=2 short" in bench_lines(results_of(1.5e-3))
 
 
+def test_a_ratio_that_is_not_there_has_its_reason():
+    results = results_of(1.0)
+    (line,) = [line for line in bench_lines(results) if "cvxpylayers" in line]
+    assert line == (
+        "no ratio with cvxpylayers: CVXPYlayers, Clarabel: not measured; "
+        "CVXPYlayers, SCS: ValueError: no"
+    )
+    results["ratios"] = {"status": "time limit", "reason": "960 s are over"}
+    lines = [line for line in bench_lines(results) if line.startswith("no ratio")]
+    assert len(lines) == 4
+    assert all(line.endswith("taking turns: time limit: 960 s are over") for line in lines)
+
+
 def test_what_failed_keeps_its_row():
     rows = results_of(1.0)["layers"]
     text = tables.layer_cell(rows[:9])
@@ -199,10 +299,30 @@ def test_an_answer_of_ours_that_is_wrong_is_reported(tmp_path, capsys):
     assert "sharpen from C++" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "part, change, said",
+    [
+        ("ratios", lambda r: r.pop("sharpen from PyTorch"), "ratios: sharpen from PyTorch"),
+        ("overhead", lambda r: r.update(status="failed", reason="x"), "overhead of the Python"),
+        ("layers", lambda r: r.clear(), "layers: no row of ours"),
+        ("sparse", lambda r: r[0].update(status="disagrees"), "sparse: "),
+        ("sparse", lambda r: r.clear(), "sparse: no row of ours"),
+        ("negative", lambda r: r[0].update(status="disagrees", reason="r"), "negative: "),
+        ("negative", lambda r: r.clear(), "negative: no row of ours"),
+    ],
+)
+def test_ours_may_be_missing_nowhere(part, change, said):
+    results = results_of(1.0)
+    assert wrong_answers(results) == []
+    change(results[part])
+    (found,) = wrong_answers(results)
+    assert found.startswith(said)
+
+
 def test_the_documentation_is_replaced_between_its_marks_only(tmp_path):
     page, picture = tmp_path / "performance.md", tmp_path / "peers.svg"
     page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    results = json.loads(json.dumps(results_of(1.0)))
+    results = json.loads(json.dumps(results_of(1.0))) | {"quick": False}
     write_docs(results, page, picture)
     once = page.read_text()
     assert once.startswith(f"before\n{BEGIN}\n") and once.endswith(f"{END}\nafter\n")
@@ -212,6 +332,27 @@ def test_the_documentation_is_replaced_between_its_marks_only(tmp_path):
     page.write_text("no marks\n")
     with pytest.raises(SystemExit, match="needs one"):
         write_docs(results, page, picture)
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        (lambda r: r.update(quick=True), "quick run"),
+        (lambda r: r["machine"].update(load_before=2.5), "busy, with a load of 2.5 on 2 cores"),
+        (lambda r: r["sparse"][0].update(status="failed"), "an answer of ours is wrong"),
+    ],
+)
+def test_the_documentation_takes_no_doubtful_results(tmp_path, change, why):
+    page, picture = tmp_path / "performance.md", tmp_path / "peers.svg"
+    text = f"{BEGIN}\n{END}\n"
+    page.write_text(text)
+    results = results_of(1.0) | {"quick": False}
+    change(results)
+    with pytest.raises(SystemExit, match=f"{why}.*--force"):
+        write_docs(results, page, picture)
+    assert page.read_text() == text and not picture.exists()
+    write_docs(results, page, picture, force=True)
+    assert page.read_text() != text and picture.exists()
 
 
 def test_the_chart_is_well_formed_and_names_every_layer():
