@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -34,6 +35,7 @@ Table matrix(const Builder& make, Figure figure, std::string_view table_name, st
   make.add_method_columns(out, figure);
   for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
     Row row = make.row_of(static_cast<Index>(g));
+    row.cells.reserve(out.columns.size());
     for (const Index m : make.summary.columns)
       row.cells.push_back(make.estimate_cell(static_cast<Index>(g), m, figure));
     make.mark_best(row, figure);
@@ -299,7 +301,8 @@ Table trading_table(const Builder& make) {
 
 std::vector<Table> tables(const study::Results& results, const Summary& summary) {
   const Builder make{results, summary};
-  std::vector<Table> all = {
+  // No list of them: a vector would be filled with copies.
+  std::array<Table, 11> all = {
       sharpe_table(make),
       significance_table(make),
       planned_table(make),
