@@ -98,7 +98,7 @@ TEST(StudyCommand, KilledAnywhereItGoesOnToTheSameBits) {
       std::chrono::steady_clock::now() - begin);
   Random random(7);
   int partly = 0;
-  for (int kill_at = 0; kill_at < 12; ++kill_at) {
+  for (int kills = 0; kills < 12 || (partly == 0 && kills < 60); ++kills) {
     const pid_t child = start_program({"study", config, "--out", parts, "--threads", "1"});
     const auto most = static_cast<std::uint64_t>(taken.count() / 2 + 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(random.below(most)));
@@ -108,6 +108,8 @@ TEST(StudyCommand, KilledAnywhereItGoesOnToTheSameBits) {
     if (list.exit_code != 0) continue;  // killed before there was a store
     const int done = json::parse(list.out)["done"];
     partly += done > 0 && done < kCells ? 1 : 0;
+    // The machine was slower when the whole was timed.
+    if (done == kCells && partly == 0) std::filesystem::remove_all(parts);
   }
   EXPECT_GT(partly, 0) << "no kill met a study half done";
   const Finished last = run_program({"study", config, "--out", parts});
