@@ -231,17 +231,18 @@ TEST(Summary, LeavesOutPlannedPairsBeyondCounting) {
     results.cells.push_back(cell);
     results.cells.back().method = static_cast<Index>(results.methods.size()) - 1;
   };
-  for (int i = 0; i < 100; ++i) add(pfl), add(dfl);
-  EXPECT_EQ(summary_of(results).planned.size(), 10'000u);
+  for (int i = 0; i < 50; ++i) add(pfl);
+  for (int i = 0; i < 40; ++i) add(dfl);
+  EXPECT_EQ(summary_of(results).planned.size(), 2'000u);
   EXPECT_EQ(summary_of(results).pairs_left_out, 0u);
   add(dfl);
   const Summary summary = summary_of(results);
   EXPECT_TRUE(summary.planned.empty());
-  EXPECT_EQ(summary.pairs_left_out, 10'100u);
+  EXPECT_EQ(summary.pairs_left_out, 2'050u);
   EXPECT_THAT(findings(results, summary),
               ::testing::Contains(::testing::StartsWith(
-                  "10100 pairs of decision-focused with prediction-focused methods are more than "
-                  "the 10000 that are tested")));
+                  "2050 pairs of decision-focused with prediction-focused methods are more than "
+                  "the 2000 that are tested")));
 }
 
 TEST(Summary, HasTheSameBitsForAnyNumberOfThreads) {
