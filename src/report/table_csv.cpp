@@ -1,6 +1,7 @@
 // Every figure of every table, one line each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -21,20 +22,13 @@ bool is_number(std::string_view text) {
 
 // What spreadsheets take for a formula, in half and full width.
 bool starts_formula(std::string_view text) {
-  constexpr std::array<std::string_view, 11> kStarts = {"=",
-                                                        "+",
-                                                        "-",
-                                                        "@",
-                                                        "\t",
-                                                        "\r",
-                                                        "\n",
-                                                        "\xEF\xBC\x9D",
-                                                        "\xEF\xBC\x8B",
-                                                        "\xEF\xBC\x8D",
-                                                        "\xEF\xBC\xA0"};
-  for (const std::string_view start : kStarts)
-    if (text.starts_with(start)) return true;
-  return false;
+  constexpr std::string_view kHalf = "=+-@\t\r\n";
+  constexpr std::array<std::string_view, 4> kFull = {"\xEF\xBC\x9D", "\xEF\xBC\x8B", "\xEF\xBC\x8D",
+                                                     "\xEF\xBC\xA0"};
+  if (text.empty()) return false;
+  return kHalf.find(text.front()) != std::string_view::npos ||
+         std::ranges::any_of(kFull,
+                             [&](std::string_view start) { return text.starts_with(start); });
 }
 
 std::string number(double value) { return std::isfinite(value) ? shortest(value) : std::string(); }
