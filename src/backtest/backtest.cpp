@@ -80,6 +80,11 @@ void check_learning(const BacktestSettings& settings, const learn::Model* model)
     throw InputError(fmt::format(
         "min-history = {} is shorter than the network's windows of {} rows; leave it out",
         *settings.min_history, settings.lookback.count));
+  if (model == nullptr && settings.net == layer::Net::any && settings.training_sizing &&
+      settings.training_sizing->kind == layer::Sizing::budget)
+    throw InputError(
+        "net = any cannot go with sizing = budget, which the network would be trained with and "
+        "which divides by the net position; use sizing gross or volatility");
   if (model != nullptr && settings.retrain != 0)
     throw InputError("retrain has no meaning for a model that is given; leave one of them out");
   if (model != nullptr && (training.alpha > 0.0) != (settings.framework == Framework::dfl))

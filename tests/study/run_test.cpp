@@ -329,6 +329,10 @@ TEST(StudyPlan, RefusesWhatNoCellCouldDo) {
               HasSubstr("method historic-swap: min-history = 1 is too short"));
   EXPECT_THAT(error_of("lookback = 15\nnet = \"any\"\nsizing = \"budget\"\n" + kMarket),
               HasSubstr("method historic-swap: net = any cannot go with sizing = budget"));
+  EXPECT_THAT(error_of("lookback = 15\nnet = \"any\"\nheld-sizing = \"volatility\"\n" + kMarket +
+                       "[[method]]\nframework = \"pfl\"\ntraining = \"paper\"\n"),
+              HasSubstr("method pfl-oscar: net = any cannot go with sizing = budget, which the "
+                        "network would be trained with"));
 }
 
 TEST(StudyPlan, ASimulatedMarketIsKnownByItsPrices) {
