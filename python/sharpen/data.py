@@ -52,7 +52,8 @@ def yahoo(
     it they are adjusted for splits only.
 
     What was downloaded is kept in Parquet files: in ``cache_folder()``, in the folder that
-    ``cache`` names, or nowhere with ``cache=False``. ``refresh=True`` asks again. A failed download
+    ``cache`` names, or nowhere with ``cache=False``. ``refresh=True`` asks again. Days that are not
+    over yet are asked for every time: what ends today (UTC) or later is not kept. A failed download
     is tried ``retries`` times more, after ``wait`` seconds and then twice as long each time.
     ``missing`` says what becomes of tickers without any price: ``"warn"`` leaves them out with a
     warning, ``"raise"`` is an error.
@@ -72,7 +73,9 @@ def yahoo(
         raise InputError(f"retries = {retries!r} is no count; give 0 or more")
     pandas = _panels.need_pandas("yahoo")
     file = _cache_file(cache, names, first, last, adjust)
-    if file is not None and file.exists() and not refresh:
+    if not _is_over(last, _now()):
+        file = None
+    if file is not None and not refresh and _kept_since(file, last):
         kept = _read(file, names)
         if kept is not None:
             return kept
@@ -223,6 +226,25 @@ def _cache_file(
     folder = cache_folder() if cache is True else Path(cache)
     key = json.dumps([names, first.isoformat(), last.isoformat(), bool(adjust)])
     return folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.parquet"
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+def _is_over(end: datetime.date, now: datetime.datetime) -> bool:
+    """Whether the last day, that before ``end``, has its closing prices: exchanges have closed when
+    the day ends at Greenwich."""
+    return end <= now.date()
+
+
+def _kept_since(file: Path, end: datetime.date) -> bool:
+    """Whether there is a file, written when the last day was over."""
+    try:
+        written = file.stat().st_mtime
+    except OSError:
+        return False
+    return _is_over(end, datetime.datetime.fromtimestamp(written, datetime.timezone.utc))
 
 
 def _read(file: Path, names: List[str]) -> Any:

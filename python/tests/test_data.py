@@ -1,6 +1,7 @@
 """sharpen.data.yahoo against a yfinance that is made up here: nothing goes over the network."""
 
 import datetime
+import os
 import sys
 import types
 import warnings
@@ -107,6 +108,27 @@ def test_the_cache_is_asked_first(source, tmp_path):
     pd.testing.assert_frame_equal(yahoo(["AAA"], "2024-01-01", "2024-01-10"), first,
                                   check_freq=False)
     assert len(asked.calls) == 3
+
+
+def test_days_that_are_not_over_are_not_kept(source, tmp_path, monkeypatch):
+    today = datetime.datetime.now(datetime.timezone.utc).date()
+    days = pd.bdate_range(end=today, periods=5)
+    asked = source(*[frame(["AAA"], days)] * 5)
+    start, cache = today - datetime.timedelta(days=20), tmp_path / "kept"
+    for end in (today + datetime.timedelta(days=1), today + datetime.timedelta(days=30)):
+        yahoo("AAA", start, end, cache=cache)
+        yahoo("AAA", start, end, cache=cache)
+    assert len(asked.calls) == 4 and not cache.exists()
+    yahoo("AAA", start, today, cache=cache)  # it ends yesterday
+    yahoo("AAA", start, today, cache=cache)
+    assert len(asked.calls) == 5
+    # A file from when its last day was not over, as earlier versions kept some.
+    file, = cache.iterdir()
+    then = datetime.datetime.now().timestamp() - 2 * 86400
+    os.utime(file, (then, then))
+    asked.answers.append(frame(["AAA"], days))
+    yahoo("AAA", start, today, cache=cache)
+    assert len(asked.calls) == 6
 
 
 def test_other_questions_have_other_answers(source, tmp_path):
