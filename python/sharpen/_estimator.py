@@ -109,8 +109,11 @@ class SparseTangentPortfolio(BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> "SparseTangentPortfolio":
         """Finds the weights for returns ``X`` (periods, assets), oldest first. ``y`` is ignored."""
         given = self._settings()
+        columns = getattr(X, "columns", None)
         X = _validated(self, X, reset=True)
         n = X.shape[1]
+        # scikit-learn's feature_names_in_ is there for texts only; columns may be numbers.
+        self._assets = None if columns is None else [str(column) for column in columns]
         rate = _number(self.risk_free_rate, "risk_free_rate")
         previous = self._by_asset(self.previous_weights, "previous_weights")
         costs = self._by_asset(self.transaction_costs, "transaction_costs")
@@ -119,9 +122,8 @@ class SparseTangentPortfolio(BaseEstimator):
         excess = np.require(X, np.float64, ["C", "A"])
         if rate != 0.0:
             excess = excess - rate
-        names = list(getattr(self, "feature_names_in_", [f"asset{i + 1}" for i in range(n)]))
         try:
-            found = _core.fit(excess, [str(name) for name in names], given)
+            found = _core.fit(excess, self._assets or _data.numbered(n), given)
         except InputError as error:
             raise InputError(re.sub(r"\bk = ", "cardinality = ", str(error))) from None
         weights, self.sharpe_, self.full_sharpe_, self.status_, messages = found
@@ -199,9 +201,9 @@ class SparseTangentPortfolio(BaseEstimator):
         return np.array([_number(v, name) for v in found.tolist()])
 
     def _from_dict(self, value: Any, name: str) -> Any:
-        if not hasattr(self, "feature_names_in_"):
+        assets = self._assets
+        if assets is None:
             raise InputError(f"{name} is by asset, and X has no names; fit a DataFrame")
-        assets = [str(asset) for asset in self.feature_names_in_]
         for asset in value:
             if asset not in assets:
                 hint = _core.did_you_mean(asset.encode(errors="replace").decode(), assets)

@@ -92,6 +92,17 @@ def test_costs_are_paid_once_and_change_no_weights(X):
     assert plain.predict(X)[0] - some.predict(X)[0] == pytest.approx(expected)
 
 
+def test_weights_by_asset_where_columns_are_numbers(X):
+    numbered = X.set_axis(range(12), axis=1)
+    plain = SparseTangentPortfolio(3).fit(numbered)
+    held = dict(enumerate(plain.weights_))
+    for previous in (held, pd.Series(held)):
+        found = SparseTangentPortfolio(3, transaction_costs=0.01, previous_weights=previous)
+        assert (found.fit(numbered).predict(numbered) == plain.predict(numbered)).all()
+    with pytest.raises(ValueError, match="previous_weights: X has no asset '12'"):
+        SparseTangentPortfolio(3, previous_weights={12: 0.5}).fit(numbered)
+
+
 def test_parameters_and_clones(X):
     found = SparseTangentPortfolio(4, optimizer="greedy", net="any")
     assert found.get_params()["cardinality"] == 4
