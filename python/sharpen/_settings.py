@@ -31,6 +31,10 @@ def text(name: str, value: Any) -> str:
         return value
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return "true" if value else "false"
+    if type(value).__name__ in ("datetime64", "Period"):  # before numbers: they count, too
+        return str(value)[:10]
+    if hasattr(value, "isoformat"):
+        return str(value.isoformat())[:10]
     try:
         return str(operator.index(value))
     except TypeError:
@@ -38,9 +42,10 @@ def text(name: str, value: Any) -> str:
     if isinstance(value, (list, tuple)) and _core.takes_list(name.replace("_", "-")):
         return _list(name, value)
     if hasattr(value, "__float__") and not hasattr(value, "__len__"):
-        return repr(float(value))
-    if hasattr(value, "isoformat"):
-        return str(value.isoformat())[:10]
+        try:
+            return repr(float(value))
+        except (TypeError, ValueError):  # of a type that only looks like a number
+            pass
     raise TypeError(f"{name} is of type {type(value).__name__}; give a number or a text")
 
 
