@@ -11,6 +11,7 @@ from typing import Any, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from . import _arrow, _dates
 from ._core import InputError
 
 Array = npt.NDArray[np.float64]
@@ -25,7 +26,9 @@ class Table:
     labels: list[str]  # (T), of the rows
     dated: bool  # whether the labels are dates, in increasing order
     dtype: np.dtype[Any]  # what weights should come back in: float32 or float64
-    index: Any = None  # of a DataFrame, for results that have a row per period
+    index: Any = None  # of the rows, for results that have a row per period; None: count them
+    moments: list[str] | None = None  # labels with the time of the day, where it is known
+    columns: Any = None  # the labels that names stand for: a pandas Index, or names; None: none
 
 
 def result_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -47,16 +50,7 @@ def array(data: Any, name: str) -> npt.NDArray[Any]:
 
 def _exported(data: Any, name: str) -> npt.NDArray[Any]:
     if hasattr(data, "__dlpack__") and hasattr(data, "__dlpack_device__"):
-        if getattr(data, "requires_grad", False):
-            data = data.detach()
-        device = data.__dlpack_device__()
-        if int(device[0]) != 1:
-            where = getattr(data, "device", device)
-            raise InputError(f"{name} is on device {where}; give it on the CPU: {name}.cpu()")
-        try:
-            return np.from_dlpack(data)
-        except (BufferError, RuntimeError, TypeError, AttributeError) as error:
-            raise TypeError(f"{name} cannot be read through DLPack: {error}") from None
+        return _from_dlpack(data, name)
     if data is None or isinstance(data, (str, bytes, dict, set)):
         raise TypeError(f"{name} is of type {type(data).__name__}; give an array of numbers")
     try:
@@ -64,6 +58,24 @@ def _exported(data: Any, name: str) -> npt.NDArray[Any]:
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} cannot be read as an array of numbers: {error}") from None
     return found
+
+
+def _from_dlpack(data: Any, name: str) -> npt.NDArray[Any]:
+    """Whatever the producer raises is about its data: a tensor without memory, for one."""
+    try:
+        if getattr(data, "requires_grad", False):
+            data = data.detach()
+        device = data.__dlpack_device__()
+        here = int(device[0]) == 1
+    except Exception as error:
+        raise TypeError(f"{name} cannot be read through DLPack: {error}") from None
+    if not here:
+        where = getattr(data, "device", device)
+        raise InputError(f"{name} is on device {where}; give it on the CPU: {name}.cpu()")
+    try:
+        return np.from_dlpack(data)
+    except Exception as error:
+        raise TypeError(f"{name} cannot be read through DLPack: {error}") from None
 
 
 def floats(data: npt.NDArray[Any], ndim: int, name: str) -> Array:
@@ -111,15 +123,62 @@ def table(data: Any, name: str) -> Table:
         return _from_pandas(data, name)
     if _is_pandas(data, "Series"):
         raise InputError(f"{name} is a Series; give a DataFrame with a column for each asset")
-    if type(data).__module__.partition(".")[0] == "polars" and hasattr(data, "get_columns"):
-        return _from_columns({c.name: c for c in data.get_columns()}, list(data.columns), name)
-    if hasattr(data, "__arrow_c_stream__"):
-        return _from_arrow(data, name)
+    columns = _arrow.columns_of(data, name)
+    if columns is not None:
+        return _from_columns(columns, name)
     cells = array(data, name)
     values = floats(cells, 2, name)
     rows = _numbered_rows(values.shape[0])
     _check_finite(values, numbered(values.shape[1]), rows, name)
     return Table(values, numbered(values.shape[1]), rows, False, result_dtype(cells.dtype))
+
+
+def relabelled(names: Sequence[str], columns: Any) -> Any:
+    """What the caller called the assets of these names: part of a pandas Index, or texts."""
+    if not hasattr(columns, "take"):
+        return list(names)
+    at = {str(label): i for i, label in enumerate(columns)}
+    if any(name not in at for name in names):  # of a model that knows other assets, too
+        return [columns[at[name]] if name in at else name for name in names]
+    return columns.take(np.array([at[name] for name in names], dtype=np.intp))
+
+
+def numbers(data: Any, name: str) -> npt.NDArray[Any]:
+    """The values of a pandas Series or DataFrame, nullable types included: NaN for NA."""
+    dtypes = list(data.dtypes) if hasattr(data, "columns") else [data.dtype]
+    if all(isinstance(d, np.dtype) for d in dtypes):
+        return array(data.to_numpy(), name)
+    for dtype in dtypes:
+        if getattr(dtype, "kind", "O") not in "fiu":
+            raise TypeError(f"{name} has dtype {dtype}; give real numbers (float64 or float32)")
+    single = all(_plain(d) == np.float32 for d in dtypes)
+    found: npt.NDArray[Any] = data.to_numpy(
+        dtype=np.float32 if single else np.float64, na_value=np.nan
+    )
+    return found
+
+
+def square(data: Any, name: str) -> tuple[npt.NDArray[Any], list[str] | None]:
+    """A matrix, and the names of its columns if it is a table of Polars or Arrow."""
+    columns = _arrow.columns_of(data, name) if not isinstance(data, np.ndarray) else None
+    if columns is None:
+        return array(data, name), None
+    found, when = split(columns, name)
+    if when is not None:
+        raise InputError(f"{name}: column {when.name!r} holds no numbers; drop it")
+    names = check_names([column.name for column in found], name)
+    return np.column_stack([column.numbers() for column in found]), names
+
+
+def _plain(dtype: Any) -> np.dtype[Any]:
+    """NumPy's type of the values of a column of pandas': Float32 and float[pyarrow] are float32."""
+    if isinstance(dtype, np.dtype):
+        return dtype
+    for inner in ("numpy_dtype", "subtype"):  # of nullable and of sparse columns
+        found = getattr(dtype, inner, None)
+        if isinstance(found, np.dtype):
+            return found
+    return np.dtype(object)
 
 
 def _is_pandas(data: Any, kind: str) -> bool:
@@ -155,102 +214,49 @@ def _column_kinds(kinds: dict[str, str], name: str) -> None:
 def _from_pandas(frame: Any, name: str) -> Table:
     names = check_names(frame.columns, name)
     _column_kinds({c: getattr(d, "kind", "O") for c, d in zip(names, frame.dtypes)}, name)
-    single = all(d == np.float32 for d in frame.dtypes) and len(names) > 0
-    if all(isinstance(d, np.dtype) for d in frame.dtypes):
-        cells = frame.to_numpy()
-    else:
-        cells = frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    single = all(_plain(d) == np.float32 for d in frame.dtypes) and len(names) > 0
+    cells = numbers(frame, name) if names else np.zeros((len(frame), 0))
     values = floats(cells, 2, name)
-    labels, dated = _labels(frame.index, name)
+    rows = _dates.rows_of(frame.index, name)
+    labels = rows.labels or _numbered_rows(len(frame))
     _check_finite(values, names, labels, name)
     dtype = np.dtype(np.float32 if single else np.float64)
-    return Table(values, names, labels, dated, dtype, frame.index)
+    return Table(values, names, labels, rows.dated, dtype, rows.index, rows.moments, frame.columns)
 
 
-def _labels(index: Any, name: str) -> tuple[list[str], bool]:
-    """Dates as a file would have them, YYYY-MM-DD or YYYY-MM; else the rows' numbers."""
-    kind = type(index).__name__
-    if kind == "DatetimeIndex":
-        if index.hasnans:
-            raise InputError(f"{name}: the index holds NaT; every row needs a date")
-        labels = [str(d) for d in index.strftime("%Y-%m-%d")]
-        if len(set(labels)) != len(labels) and index.is_unique:  # several rows a day
-            return [str(d) for d in index.strftime("%Y-%m-%d %H:%M:%S.%f")], _ordered(index, name)
-    elif kind == "PeriodIndex":
-        labels = [str(d) for d in index.strftime("%Y-%m-%d")]
-    elif len(index) and all(isinstance(d, str) and _is_date(d) for d in index):
-        labels = [d[:10] for d in index]
-    elif len(index) and all(hasattr(d, "isoformat") for d in index):
-        labels = [d.isoformat()[:10] for d in index]
-    else:
-        return _numbered_rows(len(index)), False
-    _ordered(labels, name)
-    return labels, True
-
-
-def _is_date(text: str) -> bool:
-    parts = text[:10].split("-")
-    return [len(part) for part in parts] in ([4, 2], [4, 2, 2]) and all(
-        part.isascii() and part.isdigit() for part in parts
-    )
-
-
-def _ordered(labels: Any, name: str) -> bool:
-    for i in range(1, len(labels)):
-        if not labels[i - 1] < labels[i]:
-            raise InputError(
-                f"{name}: dates must increase, and {labels[i]} (row {i}) follows "
-                f"{labels[i - 1]}; sort the rows, one for each date"
-            )
-    return False
-
-
-def _from_columns(columns: dict[str, Any], names: list[str], name: str) -> Table:
-    """Polars: a column of dates, if there is one, labels the rows."""
-    labels: list[str] | None = None
-    numbers: dict[str, npt.NDArray[Any]] = {}
-    for column in names:
-        series = columns[column]
-        kind = str(series.dtype)
-        if labels is None and (kind.startswith("Date") or column.lower() == "date"):
-            if series.null_count():
-                raise InputError(f"{name}: column {column!r} has no date in some rows")
-            labels = [str(d)[:10] for d in series.to_list()]
-            continue
-        if not (kind.startswith(("Float", "Int", "UInt")) or kind == "Null"):
-            raise TypeError(f"{name}: column {column!r} has dtype {kind}; give numbers only")
-        numbers[column] = series.to_numpy()
-    if not numbers:
-        raise InputError(f"{name} has no column of numbers")
-    single = all(a.dtype == np.float32 for a in numbers.values())
-    values = np.column_stack([a.astype(np.float64, copy=False) for a in numbers.values()])
-    found = check_names(list(numbers), name)
-    dated = labels is not None
-    if labels is None:
-        labels = _numbered_rows(values.shape[0])
-    else:
-        _ordered(labels, name)
+def _from_columns(columns: list[_arrow.Column], name: str) -> Table:
+    """Polars and Arrow: a column of dates, if there is one, labels the rows."""
+    found, when = split(columns, name)
+    names = check_names([column.name for column in found], name)
+    arrays = [column.numbers() for column in found]
+    single = all(a.dtype == np.float32 for a in arrays)
+    values = np.column_stack([a.astype(np.float64, copy=False) for a in arrays])
+    rows = _dates.Rows([], False, None) if when is None else _dates.rows_of_column(when, name)
+    labels = rows.labels or _numbered_rows(values.shape[0])
     values = floats(values, 2, name)
-    _check_finite(values, found, labels, name)
-    return Table(values, found, labels, dated, np.dtype(np.float32 if single else np.float64))
+    _check_finite(values, names, labels, name)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    return Table(values, names, labels, rows.dated, dtype, rows.index, rows.moments, names)
 
 
-def _from_arrow(data: Any, name: str) -> Table:
-    try:
-        import polars
-    except ImportError:
-        pass
-    else:
-        try:
-            frame = polars.DataFrame(data)
-        except Exception as error:  # whatever the producer raises is about its data
-            raise TypeError(f"{name} cannot be read through Arrow: {error}") from None
-        return table(frame, name)
-    try:
-        import pyarrow
-    except ImportError:
-        raise TypeError(
-            f"{name} offers the Arrow C interface, which needs polars or pyarrow: install one"
-        ) from None
-    found = pyarrow.table(data)
-    return _from_pandas(found.to_pandas(), name)
+def split(
+    columns: list[_arrow.Column], name: str
+) -> tuple[list[_arrow.Column], _arrow.Column | None]:
+    """The columns of numbers, and that of dates."""
+    when: _arrow.Column | None = None
+    found = []
+    for column in sorted(columns, key=lambda c: not c.is_index):
+        named = column.name.lower() == "date" and not column.is_index
+        if when is None and (column.is_date or named or column.is_index and column.holds_dates()):
+            when = column
+        elif column.is_index:
+            continue  # it numbers the rows
+        elif not column.is_number:
+            raise TypeError(
+                f"{name}: column {column.name!r} has dtype {column.kind}; give numbers only"
+            )
+        else:
+            found.append(column)
+    if not found:
+        raise InputError(f"{name} has no column of numbers")
+    return found, when

@@ -124,12 +124,14 @@ def train(
 class Prediction:
     """The portfolio that a model leads to for the period after the panel's last row."""
 
-    def __init__(self, core: _core.Predicted, dtype: np.dtype[Any]) -> None:
+    def __init__(self, core: _core.Predicted, source: _panels.Source) -> None:
         self._core = core
+        self._source = source
         self.figures: Dict[str, Any] = _commands.figures(core.json())
         self.warnings: List[str] = core.warnings
-        self.names: List[str] = core.names
-        self.array = np.asarray(core.weights, dtype=dtype)
+        self._labels = source.names(core.names)
+        self.names: List[Any] = list(self._labels)  # as the panel calls them
+        self.array = np.asarray(core.weights, dtype=source.dtype)
 
     @property
     def weights(self) -> Any:
@@ -146,7 +148,7 @@ class Prediction:
             import pandas
         except ImportError:
             return values.copy()
-        return pandas.Series(values.copy(), index=self.names, name=name)
+        return pandas.Series(values.copy(), index=self._labels, name=name)
 
     @property
     def holdings(self) -> Any:
@@ -163,7 +165,9 @@ class Prediction:
         pandas = _panels.need_pandas(key)
         rows = self.figures[key]
         frame = pandas.DataFrame(rows, columns=None if rows else ["asset", *columns])
-        return frame.set_index("asset").drop(columns="index", errors="ignore")
+        index = pandas.Index(self._source.names(list(frame["asset"])))
+        index.names = ["asset"] if index.nlevels == 1 else index.names
+        return frame.drop(columns=["asset", "index"], errors="ignore").set_axis(index)
 
     @property
     def date(self) -> str:
@@ -191,8 +195,8 @@ class Prediction:
             f"{self.status}, agreement {self.agreement:.2f}>"
         ]
         most = sorted(held, key=lambda item: -abs(item[1]))[:10]
-        width = max((len(name) for name, _ in most), default=0)
-        lines += [f"  {name:<{width}}  {weight:+.4f}" for name, weight in most]
+        width = max((len(str(name)) for name, _ in most), default=0)
+        lines += [f"  {name!s:<{width}}  {weight:+.4f}" for name, weight in most]
         if len(held) > len(most):
             lines.append(f"  and {len(held) - len(most)} more")
         return "\n".join(lines)
@@ -212,9 +216,10 @@ def predict(
     """The portfolio for the period after the last row of ``prices``, from a ``Model`` or its file.
 
     ``previous`` holds the weights to trade from: a Series or dict by asset, or a file
-    ``asset,weight``. ``out`` and ``trades`` are files to write, as the command line does. The other
-    keyword arguments are the settings of ``sharpen predict`` with underscores: ``k``,
-    ``optimizer``, ``sizing``, ``capital``, ``asof``, ``max_age``, ``explain`` and so on.
+    ``asset,weight``. ``out`` and ``trades`` are files to write, as the command line does; none of
+    those that are read. The other keyword arguments are the settings of ``sharpen predict`` with
+    underscores: ``k``, ``optimizer``, ``sizing``, ``capital``, ``asof``, ``max_age``, ``explain``
+    and so on.
     """
     hidden = ["model", "previous", "trades", "require_ok"]
     given = _commands.texts("predict", settings, hidden)
@@ -233,12 +238,17 @@ def predict(
     source = _panels.source("predict", prices, returns, gross, given)
     if source.panel is not None and returns is not None and "capital" in given:
         raise InputError("capital needs prices to count shares by; give prices")
-    found = _core.predict({**given, **source.settings}, core, source.panel, held)
-    if out is not None:
-        found.write_portfolio(_panels.path_text(out, "out"))
-    if trades is not None:
-        found.write_trades(_panels.path_text(trades, "trades"))
-    prediction = Prediction(found, source.dtype)
+    files = {"out": out, "trades": trades}
+    to = {name: None if f is None else _panels.path_text(f, name) for name, f in files.items()}
+    all_given = {**given, **source.settings}
+    read = {name: all_given.get(name) for name in ("model", "prices", "returns", "previous")}
+    _panels.keep_inputs(to, read)
+    found = _core.predict(all_given, core, source.panel, held)
+    if to["out"] is not None:
+        found.write_portfolio(to["out"])
+    if to["trades"] is not None:
+        found.write_trades(to["trades"])
+    prediction = Prediction(found, source)
     _commands.warn(prediction.warnings)
     return prediction
 

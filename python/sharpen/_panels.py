@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional
 
 import numpy as np
 
-from . import _core, _data
+from . import _core, _data, _dates
 from ._core import InputError
 
 
@@ -19,19 +19,25 @@ class Source:
     panel: Optional[_core.Panel]
     settings: Dict[str, str]
     dtype: np.dtype[Any]
-    rows: Dict[str, Any] = field(default_factory=dict)  # label of a row -> its index; {}: a file
+    table: Optional[_data.Table] = None  # None: a file
+    rows: Dict[str, int] = field(default_factory=dict)  # label of a row -> its number
 
     def index(self, labels: List[str]) -> Any:
         """A pandas Index for results: the caller's own values, or the dates of the file."""
         import pandas
 
-        if self.rows:
-            found = pandas.Index([self.rows[label] for label in labels])
-        elif all(_data._is_date(label) for label in labels):
-            found = pandas.DatetimeIndex(pandas.to_datetime(labels))
+        if self.table is None:
+            dates = all(_dates.is_date(label) for label in labels)
+            found = _dates.to_index(labels) if dates else pandas.Index(labels)
         else:
-            found = pandas.Index(labels)
-        return found.rename("date" if isinstance(found, pandas.DatetimeIndex) else None)
+            own = self.table.index
+            own = pandas.RangeIndex(len(self.rows)) if own is None else pandas.Index(own)
+            found = own.take(np.array([self.rows[label] for label in labels], dtype=np.intp))
+        return found.rename("date") if isinstance(found, pandas.DatetimeIndex) else found
+
+    def names(self, texts: List[str]) -> Any:
+        """What the caller called these assets."""
+        return _data.relabelled(texts, None if self.table is None else self.table.columns)
 
 
 def source(
@@ -60,10 +66,7 @@ def source(
     labels = row_labels(table)
     kind = "gross" if gross else name
     panel = _core.Panel(table.values, table.names, labels, table.dated, kind, name)
-    index = range(len(labels)) if table.index is None else table.index
-    if table.dated and type(index).__name__ not in ("DatetimeIndex", "PeriodIndex"):
-        index = _dates(labels)  # dates as text, or in a column of their own
-    return Source(panel, {}, table.dtype, dict(zip(labels, index)))
+    return Source(panel, {}, table.dtype, table, {label: i for i, label in enumerate(labels)})
 
 
 def row_labels(table: _data.Table) -> List[str]:
@@ -76,28 +79,47 @@ def row_labels(table: _data.Table) -> List[str]:
     return [f"row {i:07d}" for i in range(len(table.labels))]
 
 
-def _dates(labels: List[str]) -> Any:
-    try:
-        import pandas
-    except ImportError:
-        return labels
-    return pandas.to_datetime(labels)
-
-
 def matching(data: Any, name: str, rows: Source) -> _core.Panel:
-    """A second panel, such as a signal, that goes with the rows of the first."""
+    """A second panel, such as a signal, that goes with the rows and columns of the first."""
     table = _data.table(data, name)
-    labels = row_labels(table)
-    if not table.dated and not set(labels) <= set(rows.rows):
-        labels = _fitted(table, name, rows)
-    return _core.Panel(table.values, table.names, labels, table.dated, "prices", name)
+    labels, names, dated = row_labels(table), table.names, table.dated
+    if rows.table is not None:
+        if dated and not rows.table.dated and table.moments is not None:
+            labels, dated = table.moments, False  # the first has several rows a day
+        if not dated and not set(labels) <= set(rows.rows):
+            labels = _fitted(table, name, rows)
+        if table.columns is None and len(names) == len(rows.table.names):
+            names = rows.table.names  # an array: its columns are the panel's, in their order
+    return _core.Panel(table.values, names, labels, dated, "prices", name)
 
 
 def _fitted(table: _data.Table, name: str, rows: Source) -> List[str]:
     have, want = len(table.labels), len(rows.rows)
-    if have > want or not rows.rows:
+    if have != want:
         raise InputError(f"{name} has {have} rows and the panel {want}; give it the panel's dates")
-    return list(rows.rows)[:have]
+    return list(rows.rows)
+
+
+def keep_inputs(outputs: Dict[str, Optional[str]], inputs: Dict[str, Optional[str]]) -> None:
+    """No file is written over what is read, nor over another one, whatever names it goes by."""
+    written: Dict[str, str] = {}
+    for name, file in outputs.items():
+        if file is None:
+            continue
+        for other, read in inputs.items():
+            if read is not None and os.path.isfile(file) and _same_file(file, read):
+                raise InputError(f"{name} would replace what {other} reads; give it another name")
+        for other, before in written.items():
+            if _same_file(file, before):
+                raise InputError(f"{name} would replace {other}; give it another name")
+        written[name] = file
+
+
+def _same_file(a: str, b: str) -> bool:
+    try:
+        return os.path.samefile(a, b)
+    except (OSError, ValueError):  # one of them is not there yet
+        return os.path.realpath(a) == os.path.realpath(b)
 
 
 def need_pandas(what: str) -> Any:

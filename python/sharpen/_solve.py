@@ -27,10 +27,12 @@ class SharpenWarning(UserWarning):
 class Portfolio:
     """What `solve` found. Figures are per period unless their name says otherwise."""
 
-    def __init__(self, solved: _core.Solved, dtype: np.dtype[Any]) -> None:
+    def __init__(self, solved: _core.Solved, dtype: np.dtype[Any], columns: Any = None) -> None:
         self._solved = solved
         self._figures = dict(solved.figures)
-        self.names: list[str] = solved.names
+        self._columns = columns
+        self._labels = _data.relabelled(solved.names, columns)
+        self.names: list[Any] = list(self._labels)  # as the caller calls them
         self.warnings: list[str] = solved.warnings
         self.array = np.asarray(solved.weights, dtype=dtype)
 
@@ -41,7 +43,7 @@ class Portfolio:
             import pandas
         except ImportError:
             return self.array.copy()
-        return pandas.Series(self.array.copy(), index=self.names, name="weight")
+        return pandas.Series(self.array.copy(), index=self._labels, name="weight")
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -49,12 +51,12 @@ class Portfolio:
         return dict(self._figures)
 
     @property
-    def holdings(self) -> dict[str, float]:
+    def holdings(self) -> dict[Any, float]:
         """The assets held and their weights."""
         return {name: float(w) for name, w in zip(self.names, self.array) if w != 0.0}
 
     @property
-    def support(self) -> list[str]:
+    def support(self) -> list[Any]:
         """The assets held."""
         return list(self.holdings)
 
@@ -97,10 +99,15 @@ class Portfolio:
             import pandas
         except ImportError:
             return rows
-        columns = ["asset", "weight", "mu", "score", "score_rank", "risk_contribution"]
+        columns = ["weight", "mu", "score", "score_rank", "risk_contribution"]
         frame = pandas.DataFrame(rows, columns=[*columns, "sharpe_lost_if_removed"])
-        frame = frame.set_index("asset")
-        frame.attrs["best_left_out"] = self._solved.best_left_out()
+        index = pandas.Index(_data.relabelled([row["asset"] for row in rows], self._columns))
+        index.names = ["asset"] if index.nlevels == 1 else index.names
+        frame.index = index
+        best: Any = self._solved.best_left_out()
+        if best is not None:
+            best["asset"] = list(_data.relabelled([best["asset"]], self._columns))[0]
+        frame.attrs["best_left_out"] = best
         return frame
 
     def __repr__(self) -> str:
@@ -111,8 +118,8 @@ class Portfolio:
             f"{self.optimizer}, {self.status}>"
         ]
         most = sorted(held.items(), key=lambda item: -abs(item[1]))[:10]
-        width = max((len(name) for name, _ in most), default=0)
-        lines += [f"  {name:<{width}}  {weight:+.4f}" for name, weight in most]
+        width = max((len(str(name)) for name, _ in most), default=0)
+        lines += [f"  {name!s:<{width}}  {weight:+.4f}" for name, weight in most]
         if len(held) > len(most):
             lines.append(f"  and {len(held) - len(most)} more")
         return "\n".join(lines)
@@ -153,8 +160,7 @@ def solve(
     given["optimizer"] = optimizer
     if _threads.get_threads() != 0:
         given.setdefault("threads", str(_threads.get_threads()))
-    solved, dtype = _solved(prices_or_moments, returns, bool(gross), given)
-    portfolio = Portfolio(solved, dtype)
+    portfolio = Portfolio(*_solved(prices_or_moments, returns, bool(gross), given))
     for message in portfolio.warnings:
         warnings.warn(message, SharpenWarning, stacklevel=2)
     return portfolio
@@ -168,7 +174,8 @@ def _count(k: Any) -> str:
 
 def _solved(
     data: Any, returns: Any, gross: bool, given: dict[str, str]
-) -> tuple[_core.Solved, np.dtype[Any]]:
+) -> tuple[_core.Solved, np.dtype[Any], Any]:
+    """The solution, the type of its weights, and what the caller calls the assets."""
     if returns is True:  # solve(table, returns=True)
         data, returns = None, data
     elif returns is False:
@@ -184,7 +191,7 @@ def _solved(
     kind = "prices" if returns is None else "gross" if gross else "returns"
     source = data if returns is None else returns
     if isinstance(source, (str, os.PathLike)):
-        return _core.solve_file(os.fspath(source), kind, given), np.dtype(np.float64)
+        return _core.solve_file(os.fspath(source), kind, given), np.dtype(np.float64), None
     table = _data.table(source, "prices" if returns is None else "returns")
     for name in ("from", "to"):
         if name in given and not table.dated:
@@ -192,7 +199,7 @@ def _solved(
     solved = _core.solve_panel(
         table.values, table.names, table.labels, table.dated, kind, given
     )
-    return solved, table.dtype
+    return solved, table.dtype, table.columns
 
 
 def _is_pair(data: list[Any]) -> bool:
@@ -202,7 +209,7 @@ def _is_pair(data: list[Any]) -> bool:
 
 def _from_moments(
     pair: tuple[Any, ...], given: dict[str, str]
-) -> tuple[_core.Solved, np.dtype[Any]]:
+) -> tuple[_core.Solved, np.dtype[Any], Any]:
     if len(pair) != 2:
         raise InputError(f"moments are a pair (mu, Sigma), not {len(pair)} values")
     for name in _OF_PANELS:
@@ -210,29 +217,36 @@ def _from_moments(
             raise InputError(f"{name} has no meaning here; it goes with prices or returns")
     if given.get("form") == "low-rank":
         raise InputError("form = low-rank needs a window of returns; given moments are dense")
-    mu, Sigma, names = _moments(*pair)
-    dtype = np.dtype(np.float32 if mu.dtype == np.float32 else np.float64)
-    return _core.solve_moments(
+    mu, Sigma, columns = _moments(*pair)
+    names = _data.numbered(len(mu)) if columns is None else [str(c) for c in columns]
+    solved = _core.solve_moments(
         _data.floats(mu, 1, "mu"), _data.floats(Sigma, 2, "Sigma"), names, given
-    ), dtype
+    )
+    return solved, _data.result_dtype(mu.dtype), columns
 
 
-def _moments(mu: Any, Sigma: Any) -> tuple[Any, Any, list[str]]:
-    """Names come from a Series or a DataFrame; where both have some they must agree."""
-    names: list[str] | None = None
+def _moments(mu: Any, Sigma: Any) -> tuple[Any, Any, Any]:
+    """Names come from a Series or a table; where both have some they must agree."""
+    columns: Any = None
     if hasattr(Sigma, "columns") and hasattr(Sigma, "loc"):
-        names = _data.check_names(Sigma.columns, "Sigma")
+        columns = Sigma.columns
+        names = _data.check_names(columns, "Sigma")
         if list(map(str, Sigma.index)) != names:
             raise InputError("Sigma: its rows and columns must be named alike, in one order")
+        Sigma = _data.numbers(Sigma, "Sigma")
+    else:
+        Sigma, columns = _data.square(Sigma, "Sigma")
     if hasattr(mu, "index") and hasattr(mu, "loc"):
         found = _data.check_names(mu.index, "mu")
-        if names is not None and found != names:
-            if sorted(found) != sorted(names):
+        if columns is not None and found != [str(c) for c in columns]:
+            order = {str(c): i for i, c in enumerate(columns)}
+            if sorted(found) != sorted(order):
                 raise InputError("mu and Sigma: the names of their assets differ")
-            by_name = dict(zip(names, Sigma.columns))
-            Sigma = Sigma.loc[[by_name[n] for n in found], [by_name[n] for n in found]]
-        names = found
-    mu, Sigma = _values(mu, "mu"), _values(Sigma, "Sigma")
+            by_name = [order[n] for n in found]
+            Sigma = Sigma[np.ix_(by_name, by_name)]
+        columns = mu.index
+        mu = _data.numbers(mu, "mu")
+    mu = _data.array(mu, "mu")
     if mu.ndim != 1:
         raise InputError(f"mu has shape {mu.shape}; give one expected return for each asset")
     n = mu.shape[0]
@@ -243,10 +257,4 @@ def _moments(mu: Any, Sigma: Any) -> tuple[Any, Any, list[str]]:
         if len(bad):
             at = ", ".join(str(int(i)) for i in bad[0])
             raise InputError(f"{name}[{at}] is {value[tuple(bad[0])]}; give finite numbers")
-    return mu, Sigma, names if names is not None else _data.numbered(n)
-
-
-def _values(data: Any, name: str) -> Any:
-    if hasattr(data, "to_numpy") and hasattr(data, "loc"):
-        data = data.to_numpy()
-    return _data.array(data, name)
+    return mu, Sigma, columns

@@ -24,7 +24,8 @@ class Backtest:
         self._source = source
         self.metrics: Dict[str, Any] = _commands.figures(core.json())
         self.warnings: List[str] = core.warnings
-        self.names: List[str] = core.names
+        self._labels = source.names(core.names)
+        self.names: List[Any] = list(self._labels)  # as the panel calls them
 
     @property
     def returns(self) -> Any:
@@ -47,14 +48,15 @@ class Backtest:
         period, asset, weight = self._core.weights
         cells = np.zeros((len(self._core.dates), len(self.names)), dtype=self._source.dtype)
         cells[period, asset] = weight
-        return pandas.DataFrame(cells, index=self._index(), columns=self.names)
+        return pandas.DataFrame(cells, index=self._index(), columns=self._labels)
 
     @property
     def trades(self) -> Any:
         """A DataFrame with a row for each trade: date, asset, from, to, trade (weights)."""
         pandas = _panels.need_pandas("trades")
         period, asset, before, after = self._core.trades
-        names = np.asarray(self.names, dtype=object)
+        names = np.empty(len(self.names), dtype=object)
+        names[:] = self.names
         return pandas.DataFrame(
             {
                 "date": self._index()[period],
@@ -74,8 +76,8 @@ class Backtest:
 
     @property
     def wealth(self) -> Any:
-        """What 1 became, a Series."""
-        return (1.0 + self.returns).cumprod().clip(lower=0.0)
+        """What 1 became, a Series; 0 from ruin on."""
+        return (1.0 + self.returns).clip(lower=0.0).cumprod()
 
     def _index(self) -> Any:
         return self._source.index(self._core.dates)

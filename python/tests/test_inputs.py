@@ -102,6 +102,168 @@ def test_nullable_columns(prices, expected):
     assert weights(sharpen.solve(prices.astype("Float64"), 3)) == weights(expected)
 
 
+def test_nullable_float32_and_moments(prices):
+    single = prices.astype("Float32")
+    single.iloc[5, 2] = pd.NA
+    with pytest.warns(sharpen.SharpenWarning, match="carried over 1 missing cell of N2"):
+        assert sharpen.solve(single, 3).array.dtype == np.float32
+    returns = prices.pct_change().iloc[1:]
+    mu, Sigma = returns.mean(), returns.cov()
+    plain = sharpen.solve((mu, Sigma), 3)
+    nullable = sharpen.solve((mu.astype("Float64"), Sigma.astype("Float64")), 3)
+    assert nullable.holdings == plain.holdings
+    assert sharpen.solve((mu.astype("Float32"), Sigma), 3).array.dtype == np.float32
+    with pytest.raises(sharpen.InputError, match=r"mu\[2\] is nan"):
+        sharpen.solve((mu.astype("Float64").where(mu.index != "N2"), Sigma), 3)
+    with pytest.raises(TypeError, match="mu has dtype string"):
+        sharpen.solve((mu.astype("string"), Sigma), 3)
+
+
+@pytest.mark.parametrize("columns", [
+    list(range(100, 112)),
+    [("NYSE", i) for i in range(12)],
+    list(pd.date_range("2024-01-01", periods=12)),
+    [1.5 * i for i in range(12)],
+])
+def test_labels_of_columns_are_the_callers(prices, columns):
+    """So that tables and answers can be multiplied and looked up in each other."""
+    frame = prices.set_axis(pd.Index(columns), axis=1)
+    returns = frame.pct_change().iloc[1:]
+    for found in (sharpen.solve(frame, 3), sharpen.solve((returns.mean(), returns.cov()), 3)):
+        assert found.weights.index.equals(frame.columns) and found.names == columns
+        assert (frame @ found.weights).notna().all()
+        reasons = found.explain()
+        assert sorted(reasons.index) == sorted(found.support) == sorted(found.holdings)
+        assert (found.weights[reasons.index] == reasons["weight"]).all()
+        assert reasons.attrs["best_left_out"]["asset"] in columns
+        assert str(found.support[0]) in repr(found)
+    frame.iloc[:40, 3] = np.nan
+    with pytest.warns(sharpen.SharpenWarning):
+        assert sharpen.solve(frame, 3).weights.index.equals(frame.columns.delete(3))
+
+
+def test_names_of_columns_have_a_name_too(prices):
+    assert sharpen.solve(prices.rename_axis(columns="ticker"), 3).weights.index.name == "ticker"
+
+
+def test_a_covariance_of_polars_or_arrow_has_names(prices):
+    returns = prices.pct_change().iloc[1:]
+    mu, Sigma = returns.mean(), returns.cov()
+    expected = sharpen.solve((mu, Sigma), 3)
+    for table in (pl.from_pandas(Sigma), pa.Table.from_pandas(Sigma, preserve_index=False)):
+        found = sharpen.solve((mu.to_numpy(), table), 3)
+        assert found.names == list(prices.columns) and found.holdings == expected.holdings
+        assert sharpen.solve((mu[::-1], table), 3).holdings == pytest.approx(expected.holdings)
+    with pytest.raises(sharpen.InputError, match="names of their assets differ"):
+        sharpen.solve((mu, pl.from_pandas(Sigma).rename({"N1": "M1"})), 3)
+
+
+class OnlyArray:
+    """The part of Arrow's interface that a single batch has."""
+
+    def __init__(self, batch):
+        self.batch = batch
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.batch.__arrow_c_array__(requested_schema)
+
+
+@pytest.mark.parametrize("without", ["", "polars", "pyarrow"])
+def test_arrow_reads_the_same_with_either_library(prices, expected, monkeypatch, without):
+    counted = prices.set_axis(np.arange(261) * 3, axis=0)
+    tables = [pa.Table.from_pandas(prices), pa.Table.from_pandas(counted)]
+    dated = pa.table({"date": pa.array([d.date() for d in prices.index]), **dict(prices.items())})
+    batch = OnlyArray(dated.combine_chunks().to_batches()[0])
+    if without:
+        monkeypatch.setitem(sys.modules, without, None)
+    for data in (*tables, dated, batch):
+        found = sharpen.solve(data, 3)
+        assert found.names == list(prices.columns) and weights(found) == weights(expected)
+    for data in (tables[0], dated, batch):
+        assert sharpen.solve(data, 3).window == expected.window
+
+
+def test_an_index_that_arrow_knows_by_name_is_no_asset(prices, expected):
+    for index in (pd.RangeIndex(5, 266, name="id"), pd.Index(map(str, range(261)), name="key")):
+        found = sharpen.solve(pa.Table.from_pandas(prices.set_axis(index)), 3)
+        assert found.names == list(prices.columns) and weights(found) == weights(expected)
+    texts = prices.set_axis(pd.Index([str(d.date()) for d in prices.index], name="day"))
+    assert sharpen.solve(pa.Table.from_pandas(texts), 3).window == expected.window
+
+
+def test_what_arrow_cannot_give_is_named():
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise RuntimeError("no memory")
+
+    with pytest.raises(TypeError, match="prices cannot be read through Arrow: no memory"):
+        sharpen.solve(Broken(), 3)
+
+
+def test_what_dlpack_cannot_give_is_named():
+    import torch
+
+    with pytest.raises(TypeError, match="prices cannot be read through DLPack"):
+        sharpen.solve(torch.empty(5, 3, device="meta"), 2)
+
+    class Broken:
+        def __dlpack_device__(self):
+            raise ValueError("nowhere")
+
+        def __dlpack__(self, stream=None):
+            raise AssertionError("must not be asked for")
+
+    with pytest.raises(TypeError, match="mu cannot be read through DLPack: nowhere"):
+        sharpen.solve((Broken(), np.eye(2)), 1)
+
+
+def test_dates_as_arguments(prices):
+    expected = sharpen.solve(prices, 3, from_="2024-03-01", lookback="all").window
+    assert expected["from"] >= "2024-03-01"
+    for start in (np.datetime64("2024-03-01"), np.datetime64("2024-03-01", "ns"),
+                  np.datetime64("2024-03"), pd.Timestamp("2024-03-01 00:00"),
+                  pd.Timestamp("2024-03-01").date(), pd.Period("2024-03-01", "D")):
+        assert sharpen.solve(prices, 3, from_=start, lookback="all").window == expected
+    with pytest.raises(sharpen.InputError, match="from.*NaT"):
+        sharpen.solve(prices, 3, from_=np.datetime64("NaT"))
+
+    class Odd:
+        def __float__(self):
+            raise TypeError("no")
+
+    with pytest.raises(TypeError, match="shrinkage is of type Odd"):
+        sharpen.solve(prices, 3, shrinkage=Odd())
+
+
+@pytest.mark.parametrize("function", [sharpen.solve, sharpen.backtest])
+def test_rows_without_a_date_are_named(prices, function):
+    dates = list(prices.index)
+    for index in (
+        pd.DatetimeIndex([*dates[:-1], pd.NaT]),
+        pd.PeriodIndex([*dates[:-1], pd.NaT], freq="D"),
+        pd.Index([*(d.date() for d in dates[:-1]), pd.NaT], dtype=object),
+        pd.Index([*(str(d.date()) for d in dates[:-1]), None], dtype=object),
+    ):
+        with pytest.raises(sharpen.InputError, match=r"prices: the index holds NaT \(row 260\)"):
+            function(prices.set_axis(index), k=3)
+    frame = pl.from_pandas(prices.reset_index(names="date"))
+    with pytest.raises(sharpen.InputError, match="prices: column 'date' has no date"):
+        function(frame.with_columns(pl.col("date").shift(1)), k=3)
+
+
+@pytest.mark.parametrize("function", [sharpen.solve, sharpen.backtest])
+def test_texts_that_are_no_dates_are_named(prices, function):
+    texts = [str(d.date()) for d in prices.index]
+    for wrong in ("2024-19-40", "2025-02-30", "2025-01-01 25:00"):
+        with pytest.raises(sharpen.InputError, match=rf"prices: '{wrong}' \(row 260\) is not a"):
+            function(prices.set_axis([*texts[:-1], wrong]), k=3)
+        frame = pl.from_pandas(prices.assign(date=[*texts[:-1], wrong]))
+        with pytest.raises(sharpen.InputError, match=rf"prices: '{wrong}' \(row 260\) is not a"):
+            function(frame, k=3)
+    with pytest.raises(sharpen.InputError, match="prices: column 'date', row 0: 'soon'"):
+        function(pl.from_pandas(prices.assign(date="soon")), k=3)
+
+
 def test_names_of_moments(prices):
     returns = prices.pct_change().iloc[1:]
     mu, Sigma = returns.mean(), returns.cov()
@@ -180,7 +342,8 @@ WRONG = [
     (lambda p: dict(data=p.iloc[:1]), ValueError, "prices"),
     (lambda p: dict(data=p.iloc[:0]), ValueError, r"prices has shape \(0, 12\)"),
     (lambda p: dict(data=p.iloc[:, :0]), ValueError, r"prices has shape \(261, 0\)"),
-    (lambda p: dict(data=p.rename(columns={"N1": "\ud800"})), ValueError, "not valid text"),
+    (lambda p: dict(data=p.set_axis(pd.Index([*p][:-1] + ["\ud800"], dtype=object), axis=1)),
+     ValueError, "not valid text"),
     (lambda p: dict(returns=p.to_numpy() * -1), ValueError, r"row 0, column asset1\)"),
     (lambda p: dict(data=(np.ones(3), np.eye(3)), form="low-rank"), ValueError, "form = low-rank"),
     (lambda p: dict(data=p.replace(p.iloc[3, 2], np.inf)), ValueError, "row 3 .*column 'N2' is inf"),

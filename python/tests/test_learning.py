@@ -109,6 +109,46 @@ def test_the_papers_preset_is_the_programs(market, program, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
+def test_no_file_is_written_over_what_is_read(market, model, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    asof = str(market.index[-1].date())
+    market.to_csv("prices.csv")
+    market.pct_change().iloc[1:].to_csv("returns.csv")
+    model.save("m.sharpen")
+    model.predict(market, asof=asof, out="held.csv")
+    (tmp_path / "link.csv").symlink_to("prices.csv")
+    os.link("prices.csv", "hard.csv")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    for to, name in (("prices.csv", "prices"), (tmp_path / "prices.csv", "prices"),
+                     ("link.csv", "prices"), ("hard.csv", "prices"), ("./m.sharpen", "model"),
+                     ("held.csv", "previous")):
+        for argument in ("out", "trades"):
+            with pytest.raises(sharpen.InputError, match=f"{argument} would replace what {name}"):
+                sharpen.predict("m.sharpen", "prices.csv", previous="held.csv", asof=asof,
+                                **{argument: to})
+    with pytest.raises(sharpen.InputError, match="out would replace what returns reads"):
+        sharpen.predict("m.sharpen", returns="returns.csv", asof=asof, out="returns.csv")
+    with pytest.raises(sharpen.InputError, match="trades would replace out"):
+        model.predict(market, asof=asof, out="new.csv", trades=tmp_path / "new.csv")
+    with pytest.raises(sharpen.InputError, match="out would replace what prices reads"):
+        sharpen.train("link.csv", k=3, lookback=5, hidden=[8], epochs=1, out="prices.csv",
+                      progress=False)
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+@pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
+def test_predictions_have_the_labels_of_the_panel(market, model):
+    asof = str(market.index[-1].date())
+    train = dict(k=3, lookback=5, hidden=[8], epochs=1, progress=False)
+    numbered = market.set_axis(range(len(market.columns)), axis=1)
+    found = sharpen.train(numbered, **train).predict(numbered, asof=asof, explain=True)
+    assert found.weights.index.equals(numbered.columns) and found.mu.index.equals(numbered.columns)
+    assert (numbered @ found.weights).notna().all() and str(found.names[0]) in repr(found.weights)
+    assert set(found.holdings.index) == set(found.trades.index) <= set(numbered.columns)
+    assert found.holdings.index.name == found.trades.index.name == "asset"
+
+
+@pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
 def test_prediction_lists_holdings_and_trades(market, model, tmp_path):
     asof = str(market.index[-1].date())
     first = model.predict(market, asof=asof, explain=True)

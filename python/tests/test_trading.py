@@ -169,6 +169,88 @@ def test_signal_is_for_the_next_period(market):
     assert again.metrics["hit_rate"] > 0.95
 
 
+def test_an_array_of_signals_goes_with_the_rows_and_columns_of_the_panel(market):
+    signal = market.pct_change().shift(-1).fillna(0.0)
+    settings = dict(k=3, lookback=60, progress=False)
+    expected = sharpen.backtest(market, signal=signal, **settings)
+    found = sharpen.backtest(market, signal=signal.to_numpy(), **settings)
+    pd.testing.assert_frame_equal(found.weights, expected.weights)
+    with pytest.raises(sharpen.InputError, match="signal has 319 rows and the panel 320"):
+        sharpen.backtest(market, signal=signal.to_numpy()[1:], **settings)
+    with pytest.raises(sharpen.InputError, match="signal|asset"):
+        sharpen.backtest(market, signal=signal.to_numpy()[:, :9], **settings)
+
+
+def test_labels_of_columns_are_the_callers(market):
+    numbered = market.set_axis(range(100, 110), axis=1)
+    found = sharpen.backtest(numbered, k=3, lookback=60, progress=False)
+    assert found.weights.columns.equals(numbered.columns) and found.names == list(range(100, 110))
+    assert set(found.trades["asset"]) <= set(numbered.columns)
+    returns = numbered.pct_change().loc[found.weights.index]
+    earned = (found.weights * returns).sum(axis=1)
+    np.testing.assert_allclose(earned, found.daily["gross_return"], atol=1e-15)
+    both = market.set_axis(pd.MultiIndex.from_product([["a", "b"], range(5)]), axis=1)
+    found = sharpen.backtest(both, k=3, lookback=60, progress=False)
+    assert found.weights.columns.equals(both.columns) and found.trades["asset"][0] in both.columns
+
+
+def hourly(market, **options):
+    return pd.date_range("2024-10-30", periods=len(market), freq="h", **options)
+
+
+def test_several_rows_a_day(market):
+    """Of any kind of table; an hour that comes twice when clocks are put back is two rows."""
+    import polars
+
+    settings = dict(k=3, lookback=60, progress=False)
+    values = sharpen.backtest(market.to_numpy(), **settings).returns.to_numpy()
+    for index in (
+        hourly(market),
+        hourly(market, tz="America/New_York"),
+        pd.period_range("2024-10-30", periods=320, freq="h"),
+        pd.date_range("2024-10-30", periods=320, freq="50ns"),
+    ):
+        frame = market.set_axis(index)
+        found = sharpen.backtest(frame, **settings)
+        assert found.returns.index.is_unique and found.returns.index.equals(index[61:])
+        assert (found.returns.to_numpy() == values).all()
+        if isinstance(index, pd.DatetimeIndex):
+            table = polars.from_pandas(frame.reset_index(names="when"))
+            again = sharpen.backtest(table, **settings).returns
+            assert (again.index == index[61:]).all() and (again.to_numpy() == values).all()
+            texts = sharpen.backtest(frame.set_axis(index.astype(str)), **settings).returns
+            assert (texts.index == index[61:]).all()
+    with pytest.raises(sharpen.InputError, match="prices: dates must increase, and 2024-10-30 01"):
+        sharpen.backtest(market.set_axis(hourly(market)).iloc[[0, 1, 1, 2]], **settings)
+
+
+def test_a_signal_once_a_day_goes_with_hourly_rows(market):
+    frame = market.set_axis(hourly(market, tz="Europe/Berlin"))
+    signal = frame.pct_change().shift(-1).iloc[1:-1]
+    found = sharpen.backtest(frame, signal=signal[signal.index.hour == 12], k=3, lookback=60,
+                             rebalance=24, progress=False)
+    assert set(found.trades["date"].dt.hour) == {13} and len(found.returns) == 259
+
+
+def test_dates_that_pandas_cannot_hold_stay_texts(market):
+    texts = [f"{1200 + i}-01" for i in range(320)]
+    settings = dict(k=3, lookback=60, progress=False, periods_per_year=1)
+    found = sharpen.backtest(market.set_axis(texts), **settings).returns
+    assert [str(d)[:4] for d in found.index[:2]] == ["1261", "1262"]
+
+
+def test_wealth_stays_at_ruin(market):
+    found = sharpen.backtest(market, k=3, lookback=60, progress=False)
+    ruined = {**found._core.columns}
+    ruined["return"] = np.where(np.arange(259) == 5, -1.5, np.where(np.arange(259) == 9, -2, 0.25))
+
+    class Ruined:
+        columns, dates = ruined, found._core.dates
+
+    found._core = Ruined()
+    assert found.wealth.iloc[4] > 3 and (found.wealth.iloc[5:] == 0.0).all()
+
+
 def test_no_look_ahead(market):
     changed = market.copy()
     changed.iloc[200:] *= 1.5
