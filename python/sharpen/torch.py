@@ -236,7 +236,8 @@ def mixed_loss(
 
     No row spoils the batch: a row of w with a NaN (an invalid input) counts as no position, as in
     training, and a row of mu that is not finite counts as no error, in means over all B rows. Such
-    rows have no gradient. At alpha = 1 P is left out, at alpha = 0 D.
+    rows have no gradient. Where no row of mu is finite, nor is the loss: a model that has come apart
+    must not look like one without errors. At alpha = 1 P is left out, at alpha = 0 D.
     """
     weight = number("alpha", alpha)
     if not 0.0 <= weight <= 1.0:
@@ -256,14 +257,16 @@ def mixed_loss(
             raise InputError("mixing = balanced needs gradients; use literal under no_grad")
         if not (mu.requires_grad and w.requires_grad):
             raise InputError("mixing = balanced needs w computed from mu, with gradients")
-        return _Balanced.apply(
+        loss: Tensor = _Balanced.apply(
             mu, *_gradients(mu, _decision_loss(w, r), _prediction_loss(mu, r), weight)
         )
-    if weight == 1.0:
-        return _decision_loss(w, r)
-    if weight == 0.0:
-        return _prediction_loss(mu, r)
-    return weight * _decision_loss(w, r) + (1.0 - weight) * _prediction_loss(mu, r)
+    elif weight == 1.0:
+        loss = _decision_loss(w, r)
+    elif weight == 0.0:
+        loss = _prediction_loss(mu, r)
+    else:
+        loss = weight * _decision_loss(w, r) + (1.0 - weight) * _prediction_loss(mu, r)
+    return loss if torch.isfinite(mu).all(dim=1).any() else loss + float("nan")
 
 
 def _decision_loss(w: Tensor, r: Tensor) -> Tensor:

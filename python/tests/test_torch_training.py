@@ -93,6 +93,15 @@ def test_rows_without_weights_do_not_disturb_the_balance(risk, alpha):
     assert torch.allclose(mu.grad[rest], good.grad * (2 / 3), rtol=1e-10, atol=0)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("mixing", ["literal", "balanced"])
+def test_a_model_that_has_come_apart_is_seen(risk, alpha, mixing):
+    mu = torch.full((3, 8), float("nan"), dtype=torch.float64).requires_grad_()
+    loss = mixed_loss(mu, SparseTangent(3)(mu, risk[:3]), risk.targets[:3], alpha, mixing)
+    loss.backward()
+    assert loss.isnan() and (mu.grad == 0).all()
+
+
 def test_a_row_of_a_bad_covariance_is_still_a_prediction(risk):
     mu, r = 1e-3 * signal(3, 8), risk.targets[:3]
     w = SparseTangent(3)(mu, risk[:3]).clone()
