@@ -97,8 +97,8 @@ Table sharpe_table(const Builder& make) {
   const bool one = summary.cost_levels().size() == 1;
   for (const double cost : costs) {
     const std::string group =
-        "best against runner-up" + (one ? std::string() : fmt::format(" at {:g} bp", cost));
-    const std::string at_cost = one ? std::string() : fmt::format("_at_{:g}bp", cost);
+        "best against runner-up" + (one ? std::string() : fmt::format(" at {} bp", cost));
+    const std::string at_cost = one ? std::string() : fmt::format("_at_{}bp", cost);
     out.columns.push_back({.head = "runner-up", .figure = "runner_up" + at_cost, .group = group});
     out.columns.push_back({.head = "p", .figure = "p_value" + at_cost, .group = group});
     out.columns.push_back({.head = "Holm", .figure = "p_holm" + at_cost, .group = group});
