@@ -85,7 +85,8 @@ class SparseTangent(nn.Module):
 
     ``k`` is a count or a share such as ``"10%"``, ``beta`` the sharpness of the soft selection.
     The other arguments are the settings of ``sharpen train`` with underscores, and have its
-    defaults, which None stands for, too; ``target_volatility`` is per year of ``periods_per_year`` periods.
+    defaults, which None stands for, too; ``target_volatility`` is per year of
+    ``periods_per_year`` periods.
     """
 
     def __init__(
@@ -236,8 +237,8 @@ def mixed_loss(
 
     No row spoils the batch: a row of w with a NaN (an invalid input) counts as no position, as in
     training, and a row of mu that is not finite counts as no error, in means over all B rows. Such
-    rows have no gradient. Where no row of mu is finite, nor is the loss: a model that has come apart
-    must not look like one without errors. At alpha = 1 P is left out, at alpha = 0 D.
+    rows have no gradient. Where no row of mu is finite, nor is the loss: a model that has come
+    apart must not look like one without errors. At alpha = 1 P is left out, at alpha = 0 D.
     """
     weight = number("alpha", alpha)
     if not 0.0 <= weight <= 1.0:
