@@ -232,7 +232,7 @@ void add_break_even(const Results& results, const Summary& summary, std::vector<
         "{} trades {:.0f} times its wealth a year{}: costs of {} of turnover would take all of its "
         "excess return{}.",
         results.methods[at(entry->method)].label, (*entry)[Figure::turnover_annualized].mean,
-        summary.groups.size() > 1 ? " in " + row_text(results, summary.groups[at(entry->group)])
+        summary.groups.size() > 1 ? " at " + row_text(results, summary.groups[at(entry->group)])
                                   : "",
         most(entry) < 0.05 ? "less than 0.1 bp" : fmt::format("{:.1f} bp", most(entry)),
         others > 0

@@ -230,7 +230,7 @@ TEST(Findings, SayItOfOursAboveTheBestAndOfAFewMethodsOnly) {
   const Index own = static_cast<Index>(results.methods.size()) - 1;
   trade_thinly(results, own, 0.02);
   std::vector<std::string> said = findings(results, summary_of(results));
-  EXPECT_THAT(said, Contains("DFL swap trades 1008 times its wealth a year in k = 2: costs of less "
+  EXPECT_THAT(said, Contains("DFL swap trades 1008 times its wealth a year at k = 2: costs of less "
                              "than 0.1 bp of turnover would take all of its excess return, and "
                              "less than 5 bp in 1 other row."));
   // Five that are equally good, all of them thin.
