@@ -90,10 +90,7 @@ std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covarian
   return solved(std::move(settings), std::move(input));
 }
 
-// Explaining needs parts of the risk model that solving does not: solve again with them.
-void explain(Solved& self) {
-  const nb::gil_scoped_release release;
-  if (self.solution.explanation) return;
+baseline::Solution explained(const Solved& self) {
   Values values = self.values;
   values.set_flag("explain", "true");
   const baseline::SolveInput& from = self.solution.input;
@@ -105,7 +102,19 @@ void explain(Solved& self) {
     market::Moments moments{from.tickers, from.mu, from.covariance};
     input = baseline::moments_input(values, std::move(moments), from.file);
   }
-  self.solution.explanation = baseline::solve(values, std::move(input)).explanation;
+  return baseline::solve(values, std::move(input));
+}
+
+// Explaining needs parts of the risk model that solving does not: solve again with them. Threads
+// may do so at once; the first to be done stores its answer under Python's lock, and nobody
+// replaces what others may be reading.
+void explain(Solved& self) {
+  if (self.solution.explanation) return;
+  auto found = [&] {
+    const nb::gil_scoped_release release;
+    return explained(self).explanation;
+  }();
+  if (!self.solution.explanation) self.solution.explanation = std::move(found);
 }
 
 nb::list reasons(Solved& self) {

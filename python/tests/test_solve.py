@@ -1,8 +1,10 @@
 """sharpen.solve: known answers, and the bits of the command line."""
 
 import json
+import os
 import pickle
 import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -105,6 +107,24 @@ def test_same_bits_as_the_command_line(tmp_path, program, prices, flags):
             assert reasons.loc[holding["asset"], key] == holding[key]
     best = told["best_left_out"]
     assert (reasons.attrs["best_left_out"] or {}).get("asset") == (best or {}).get("asset")
+
+
+def test_threads_may_ask_why_at_once():
+    """Memory that is given back is overwritten, so that reading it is likely to show."""
+    code = """
+import threading
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np, sharpen
+moments = np.random.default_rng(0).normal(0.1, 1.0, 30), np.eye(30)
+expected = sharpen.solve(moments, 30, "greedy").explain()
+with ThreadPoolExecutor(4) as pool:
+    for _ in range(1000):
+        found, ready = sharpen.solve(moments, 30, "greedy")._solved, threading.Barrier(4)
+        for reasons in pool.map(lambda _: (ready.wait(), found.reasons())[1], range(4)):
+            assert {row["asset"]: row["mu"] for row in reasons} == dict(expected["mu"])
+"""
+    environment = {**os.environ, "MALLOC_PERTURB_": "165"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
 def test_result_has_names_and_a_readable_form(prices):
