@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple, Union
 
-from . import _commands, _core, _data, _panels, _progress
+from . import _commands, _core, _markets, _panels, _progress
 from ._core import InputError
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -19,9 +19,15 @@ class Study:
     ``Study.load(path)`` reads the folder or file that ``sharpen.study`` or the program wrote.
     """
 
-    def __init__(self, file: str, tally: Optional[Dict[str, Any]] = None) -> None:
+    def __init__(
+        self,
+        file: str,
+        tally: Optional[Dict[str, Any]] = None,
+        warnings: Optional[List[str]] = None,
+    ) -> None:
         self.file = file
         self.tally = dict(tally or {})
+        self.warnings: List[str] = list(warnings or [])
         self._read: Optional[_core.Study] = None
 
     @classmethod
@@ -100,14 +106,17 @@ def study(
 
     ``prices`` (or ``returns``, with ``gross=True`` of 1 + r) is one market or several: a path, a
     DataFrame with dates, a list of paths, or a dict of names and either. DataFrames are written
-    beside the study, so that it can be repeated. ``preset``: ``"demo"``, ``"paper"``, ``"alpha"``.
-    Other keyword arguments are the settings of ``sharpen study`` with underscores: ``k``,
-    ``frameworks``, ``optimizers``, ``trainings``, ``alphas``, ``costs``, ``seeds``, ``threads`` and
-    so on, lists where it takes lists; ``config`` is a file as the program reads it.
+    beside the study, ``out/name.csv``, so that it can be repeated; a file of that name with other
+    data is an error, or set aside with ``force=True``, as ``study.db`` is. ``preset``: ``"demo"``,
+    ``"paper"``, ``"alpha"``. Other keyword arguments are the settings of ``sharpen study`` with
+    underscores: ``k``, ``frameworks``, ``optimizers``, ``trainings``, ``alphas``, ``costs``,
+    ``seeds``, ``threads`` and so on, lists where it takes lists; ``config`` is a file as the
+    program reads it.
 
     Cells that are done already are not computed again. A cell that fails does not stop the others:
     it is in ``cells`` with its reason, and ``retry=True`` tries it again. With ``dry_run`` a dict:
-    cells, trainings, minutes and gigabytes it would take.
+    cells, those that are done, failed and missing, and the trainings, minutes and gigabytes that
+    what is left would take; nothing is written.
     """
     lists = {
         name: ",".join(str(item) for item in value) if isinstance(value, (list, tuple)) else value
@@ -128,20 +137,23 @@ def study(
         raise TypeError("study() takes either prices or returns=, not both")
     if gross:
         given["gross"] = "true"
-    for name, value in (("prices", prices), ("returns", returns)):
-        if value is not None:
-            given[name] = ",".join(_market_files(value, name, out))
     file = "" if config is None else _panels.path_text(config, "config")
-    with _progress.bar(progress) as report_to:
-        if dry_run:
-            return dict(_core.estimate_study(given, file, report_to))
-        path, tally = _core.run_study(given, file, report_to)
-    found = Study(path, tally)
+    name, value = ("returns", returns) if prices is None else ("prices", prices)
+    with _markets.Markets(None if dry_run else out, bool(force)) as markets:
+        if value is not None:
+            given[name] = ",".join(_markets.files_of(value, name, out, markets))
+        with _progress.bar(progress) as report_to:
+            if dry_run:
+                counts, messages = _core.estimate_study(given, file, report_to)
+                _commands.warn(messages)
+                return dict(counts)
+            path, tally, messages = _core.run_study(given, file, report_to)
     if tally["failed"]:
-        _commands.warn(
-            [f"{tally['failed']} of {tally['cells']} cells failed; cells has the reasons"]
-        )
-    return found
+        lost = f"{tally['failed']} of {tally['cells']} cells failed"
+        messages.append(f"{lost}; cells has the reasons, retry=True tries them again")
+    messages = [*markets.set_aside, *messages]
+    _commands.warn(messages)
+    return Study(path, tally, messages)
 
 
 def _as_list(value: Any) -> List[Any]:
@@ -152,45 +164,6 @@ def _count(k: Any) -> Any:
     if isinstance(k, bool) or not (isinstance(k, str) or hasattr(k, "__index__")):
         raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
     return k if isinstance(k, str) else k.__index__()
-
-
-def _market_files(markets: Any, name: str, out: Any) -> List[str]:
-    if isinstance(markets, Mapping):
-        named = [(str(key), value) for key, value in markets.items()]
-    elif isinstance(markets, (list, tuple)):
-        named = [("", value) for value in markets]
-    else:
-        named = [("market", markets)]
-    files = []
-    for key, value in named:
-        if isinstance(value, (str, os.PathLike)):
-            files.append(os.fspath(value))
-        else:
-            files.append(_written(key, value, name, out))
-    for file in files:
-        if "," in file:
-            raise InputError(f"{name}: {file!r} has a comma, which separates files; rename it")
-    return files
-
-
-def _written(key: str, value: Any, name: str, out: Any) -> str:
-    """A market from memory as a file beside the study."""
-    table = _data.table(value, name)
-    if not table.dated:
-        raise InputError(f"{name}: a study needs dates; give a DataFrame with dates")
-    if out is None:
-        raise InputError(f"{name} in memory is kept beside the study; give out, its folder")
-    if not key:
-        raise InputError(f"{name}: give markets names: {{'name': prices, ...}}")
-    if Path(key).name != key or key.startswith("."):
-        raise InputError(f"{name}: {key!r} cannot be the name of a file; rename it")
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"out = {folder} is a file, not a folder; choose another name")
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{key}.csv"
-    _core.Panel(table.values, table.names, table.labels, True, name, name).write(str(file))
-    return str(file)
 
 
 class Report:

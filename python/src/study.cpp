@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
@@ -18,6 +19,7 @@
 #include "module.hpp"
 #include "report_json.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/log.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
@@ -47,13 +49,37 @@ Values study_values(const SettingTexts& given, const std::string& config) {
   return values;
 }
 
+// What the program would print: of the markets, and of the work.
+class Warnings {
+ public:
+  Log log() {
+    return Log([this](LogLevel, std::string_view message) { add(std::string(message)); },
+               LogLevel::warning);
+  }
+  void add(std::string message) {
+    const std::lock_guard lock(mutex_);
+    messages_.push_back(std::move(message));
+  }
+  void add(const study::Plan& plan) {
+    for (const std::string& warning : plan.warnings) add(warning);
+    for (const study::Market& market : plan.results.markets)
+      for (const std::string& warning : market.warnings)
+        add(fmt::format("market {}: {}", printable(market.name), warning));
+  }
+  std::vector<std::string> in_python() const { return in_python_words(messages_); }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> messages_;
+};
+
 struct Planned {
   study::Plan plan;
   fs::path file;
   study::RunSettings run;
 };
 
-Planned planned(const Values& values) {
+Planned planned(const Values& values, const Log& log) {
   const study::Grid grid = study::grid_of(values);
   const fs::path folder = values.has("out")
                               ? fs::path(values.text("out"))
@@ -62,7 +88,7 @@ Planned planned(const Values& values) {
   if (fs::exists(folder, error) && !fs::is_directory(folder, error))
     throw InputError(
         fmt::format("out = {} is a file, not a folder; choose another name", shown(folder)));
-  return {.plan = study::plan_study(grid, Log()),
+  return {.plan = study::plan_study(grid, log),
           .file = folder / "study.db",
           .run = {.threads = static_cast<int>(values.integer("threads")),
                   .gigabytes = values.has("memory") ? values.real("memory") : 0.0,
@@ -81,52 +107,75 @@ nb::dict tally_of(const study::Tally& tally) {
   return out;
 }
 
-study::Tally run_planned(const Planned& work_of, bool force, Work& work) {
+study::Tally run_planned(const Planned& work_of, bool force, Work& work, Warnings& warnings) {
   std::error_code error;
   fs::create_directories(work_of.file.parent_path(), error);
   if (error)
     throw InputError(fmt::format("out = {} cannot be made: {}", shown(work_of.file.parent_path()),
                                  error.message()));
-  if (force) study::set_aside(work_of.file);
+  if (force)
+    if (const fs::path other = study::set_aside(work_of.file); !other.empty())
+      warnings.add(fmt::format("the file that was there is now {}", shown(other)));
   study::Store store(work_of.file, work_of.plan.results);
+  warnings.add(work_of.plan);
   work.stage(fmt::format("study {}", work_of.plan.results.name));
   const auto show = [&](const study::StudyProgress& now) {
     work.note(fmt::format("{} of {} cells", now.cells_done, now.cells));
     work.progress(std::min(now.done, now.total), now.total);
   };
-  return study::run_study(work_of.plan, store, work_of.run, Log(),
+  return study::run_study(work_of.plan, store, work_of.run, warnings.log(),
                           {.progress = show, .stop = [&] { return work.stopped(); }});
 }
 
-// The file of the study and what became of it.
+// The file of the study, what became of it, and warnings.
 nb::tuple run_study(const SettingTexts& given, const std::string& config, nb::object report) {
   Work work(std::move(report));
+  Warnings warnings;
   const auto [file, tally] = work.run([&] {
     const Values values = study_values(given, config);
-    const Planned plan = planned(values);
+    const Planned plan = planned(values, warnings.log());
     try {
-      return std::pair(plan.file.string(), run_planned(plan, values.flag("force"), work));
+      return std::pair(plan.file.string(), run_planned(plan, values.flag("force"), work, warnings));
     } catch (const study::StoreFailure& failure) {
       throw Failure(failure.what());
     }
   });
-  return nb::make_tuple(file, tally_of(tally));
+  return nb::make_tuple(file, tally_of(tally), warnings.in_python());
 }
 
-nb::dict estimate_study(const SettingTexts& given, const std::string& config, nb::object report) {
+study::Estimate estimated(const Planned& planned, bool force) {
+  const study::Plan& plan = planned.plan;
+  if (!force)
+    return study::estimate_study(plan, study::states_in(planned.file, plan.results), planned.run,
+                                 study::kept_in(planned.file));
+  // It begins anew.
+  const std::vector<study::CellState> states(plan.results.cells.size(), study::CellState::missing);
+  return study::estimate_study(plan, states, planned.run);
+}
+
+// What it would take, and warnings.
+nb::tuple estimate_study(const SettingTexts& given, const std::string& config, nb::object report) {
   Work work(std::move(report));
+  Warnings warnings;
   const study::Estimate found = work.run([&] {
-    const Planned plan = planned(study_values(given, config));
-    const std::vector<study::CellState> states(plan.plan.results.cells.size(),
-                                               study::CellState::missing);
-    return study::estimate_study(plan.plan, states, plan.run);
+    const Values values = study_values(given, config);
+    const Planned plan = planned(values, warnings.log());
+    warnings.add(plan.plan);
+    try {
+      return estimated(plan, values.flag("force"));
+    } catch (const study::StoreFailure& failure) {
+      throw Failure(failure.what());
+    }
   });
   nb::dict out;
   out["cells"] = found.cells;
+  out["done"] = found.done;
+  out["failed"] = found.failed;
+  out["missing"] = found.missing;
   out["trainings"] = found.trainings;
   out["minutes"] = found.minutes;
   out["gigabytes"] = found.gigabytes;
-  return out;
+  return nb::make_tuple(out, warnings.in_python());
 }
 
 // A study that was read, and what its cells come to.

@@ -50,9 +50,72 @@ def test_a_finished_study_is_not_computed_again(done, market):
     pd.testing.assert_frame_equal(again.cells, done.cells)
     loaded = sharpen.Study.load(done.file.rsplit("/", 1)[0])
     pd.testing.assert_frame_equal(loaded.returns, done.returns)
-    with pytest.raises(sharpen.InputError, match="changed|differ|other"):
-        sharpen.study({"small": market * 2}, **GRID, out=done.file.rsplit("/", 1)[0],
+
+
+def files_of(folder):
+    return {f.name: f.read_bytes() for f in folder.iterdir() if "study.db-" not in f.name}
+
+
+def test_other_data_do_not_take_the_place_of_what_is_there(market, tmp_path):
+    settings = dict(k=2, frameworks="rolling", lookback=40, progress=False)
+    sharpen.study({"small": market}, **settings, out=tmp_path)
+    before = files_of(tmp_path)
+    for options in ({}, {"dry_run": True}, {"force": True, "frameworks": "role"}):
+        try:
+            sharpen.study({"small": market * 2}, **{**settings, **options}, out=tmp_path)
+        except sharpen.InputError as error:
+            assert "small.csv" in str(error) or options, error
+        else:
+            assert "dry_run" in options
+        assert files_of(tmp_path) == before
+    with pytest.raises(sharpen.InputError, match="small.csv is there already.*another name.*force"):
+        sharpen.study({"small": market * 2}, **settings, out=tmp_path)
+    with pytest.warns(sharpen.SharpenWarning, match="small.csv, which held other data, is now"):
+        found = sharpen.study({"small": market * 2}, **settings, out=tmp_path, force=True)
+    after = files_of(tmp_path)
+    assert after["small.old1.csv"] == before["small.csv"] != after["small.csv"]
+    assert len(found.warnings) == 2 and "the file that was there is now" in found.warnings[1]
+
+
+def test_files_of_the_user_stay(market, tmp_path):
+    (tmp_path / "prices.csv").write_text("mine")
+    settings = dict(k=2, frameworks="rolling", lookback=40, progress=False)
+    assert sharpen.study({"prices": market}, **settings, out=tmp_path, dry_run=True)["cells"] == 1
+    with pytest.raises(sharpen.InputError, match="prices.csv is there already"):
+        sharpen.study({"prices": market}, **settings, out=tmp_path)
+    assert files_of(tmp_path) == {"prices.csv": b"mine"}
+
+
+def test_a_study_that_does_not_begin_leaves_nothing(market, tmp_path):
+    with pytest.raises(sharpen.InputError, match="role"):
+        sharpen.study({"m": market}, k=2, frameworks="role", out=tmp_path / "a" / "b",
                       progress=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_studies_warn_as_the_program_does(market, tmp_path, program):
+    gap = market.copy()
+    gap.iloc[:60, 3] = np.nan
+    settings = dict(k=2, frameworks="rolling", lookback=40, progress=False)
+    for options in ({"dry_run": True}, {}):
+        with pytest.warns(sharpen.SharpenWarning, match="market gappy: ") as caught:
+            found = sharpen.study({"gappy": gap}, **settings, out=tmp_path / "s", **options)
+        assert caught[0].filename == __file__
+    assert found.warnings == [str(w.message) for w in caught]
+    flags = "-k 2 --frameworks rolling --lookback 40".split()
+    ran = subprocess.run([program, "study", "--prices", str(tmp_path / "s" / "gappy.csv"), *flags,
+                          "--out", str(tmp_path / "t")], capture_output=True, text=True)
+    assert all(warning[:40] in ran.stderr for warning in found.warnings), ran.stderr
+
+
+def test_a_dry_run_counts_what_is_left(done, market):
+    """As the program does; force begins anew."""
+    settings = dict(**GRID, out=done.file.rsplit("/", 1)[0], dry_run=True, progress=False)
+    found = sharpen.study({"small": market}, **settings)
+    assert (found["cells"], found["done"], found["missing"]) == (8, 8, 0)
+    assert sharpen.study({"small": market}, **settings, force=True)["missing"] == 8
+    with pytest.raises(sharpen.InputError, match="has changed since this study began"):
+        sharpen.study({"small": market * 2}, **settings)
 
 
 def test_report_has_the_bytes_of_the_program(done, program, tmp_path):
@@ -81,7 +144,7 @@ def test_report_gives_tables(done):
 def test_a_dry_run_only_counts(market, tmp_path):
     found = sharpen.study({"small": market}, **GRID, out=tmp_path / "s", dry_run=True,
                           progress=False)
-    assert found["cells"] == 8 and not (tmp_path / "s" / "study.db").exists()
+    assert found["cells"] == 8 and not (tmp_path / "s").exists()
 
 
 def test_returns_can_be_gross(market, tmp_path):
