@@ -31,7 +31,10 @@ class Source:
             found = _dates.to_index(labels) if dates else pandas.Index(labels)
         else:
             own = self.table.index
-            own = pandas.RangeIndex(len(self.rows)) if own is None else pandas.Index(own)
+            if own is None:
+                own = pandas.RangeIndex(len(self.rows))
+            elif isinstance(own, list):
+                own = pandas.Index(own)
             found = own.take(np.array([self.rows[label] for label in labels], dtype=np.intp))
         return found.rename("date") if isinstance(found, pandas.DatetimeIndex) else found
 

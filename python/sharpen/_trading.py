@@ -14,6 +14,8 @@ from ._learning import Model
 
 PathLike = Union[str, "os.PathLike[str]"]
 
+_FILES = ("returns.csv", "weights.csv", "trades.csv", "weights_last.csv", "metrics.json")
+
 
 class Backtest:
     """What a strategy would have earned. Tables are pandas', figures those of
@@ -153,10 +155,13 @@ def backtest(
         given["signal"] = os.fspath(signal)
     elif signal is not None:
         predictions = _panels.matching(signal, "signal", source)
+    given = {**given, **source.settings}
+    if out is not None:
+        read = {name: given.get(name) for name in ("prices", "returns", "signal", "model")}
+        for file in _FILES:
+            _panels.keep_inputs({"out": os.path.join(os.fspath(out), file)}, read)
     with _progress.bar(progress) as report:
-        tested = _core.backtest(
-            {**given, **source.settings}, source.panel, predictions, core, report
-        )
+        tested = _core.backtest(given, source.panel, predictions, core, report)
     found = Backtest(tested, source)
     if out is not None:
         found.save(out, force)

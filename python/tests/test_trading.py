@@ -280,6 +280,29 @@ def test_comparison_is_the_programs(market, program, tmp_path):
         assert found.verdict in str(found) and found.verdict in repr(found)
 
 
+def test_no_folder_is_written_over_what_is_read(market, tmp_path):
+    (tmp_path / "d").mkdir()
+    for name in ("returns.csv", "weights.csv"):
+        market.to_csv(tmp_path / "d" / name)
+        (tmp_path / name).symlink_to(tmp_path / "d" / name)
+    settings = dict(k=3, lookback=60, out=tmp_path / "d", force=True, progress=False)
+    with pytest.raises(sharpen.InputError, match="out would replace what prices reads"):
+        sharpen.backtest(tmp_path / "returns.csv", **settings)
+    with pytest.raises(sharpen.InputError, match="out would replace what signal reads"):
+        sharpen.backtest(market, signal=tmp_path / "d" / "weights.csv", **settings)
+    assert {file.name for file in (tmp_path / "d").iterdir()} == {"returns.csv", "weights.csv"}
+    pd.testing.assert_frame_equal(
+        pd.read_csv(tmp_path / "returns.csv", index_col=0, parse_dates=True), market,
+        check_freq=False,
+    )
+
+
+def test_rows_of_several_levels_are_counted_and_come_back(market):
+    index = pd.MultiIndex.from_product([range(32), range(10)], names=["week", "slot"])
+    found = sharpen.backtest(market.set_axis(index), k=3, lookback=60, progress=False).returns
+    assert found.index.equals(index[61:]) and found.index.names == ["week", "slot"]
+
+
 def test_backtest_warns_as_the_program_does(market):
     with pytest.warns(sharpen.SharpenWarning, match="asset: k, offset has no effect$"):
         sharpen.backtest(market, k=3, lookback=60, optimizer="equal", offset=0.5, progress=False)
