@@ -36,7 +36,7 @@ def _market(key: str, value: Any, name: str, out: Any) -> _core.Panel:
     """A market from memory, that can be kept beside the study."""
     table = _data.table(value, name)
     if not table.dated:
-        raise InputError(f"{name}: a study needs dates; give a DataFrame with dates")
+        raise InputError(f"{name}: a study needs dates; give a DataFrame with one row for each")
     if out is None:
         raise InputError(f"{name} in memory is kept beside the study; give out, its folder")
     if not key:
@@ -125,6 +125,6 @@ def _identity(file: Path) -> Optional[Tuple[int, int]]:
 
 def _moved_aside(file: Path) -> Path:
     number = 1
-    while os.path.lexists(file.with_name(f"{file.stem}.old{number}{file.suffix}")):
+    while os.path.lexists(file.with_name(f"{file.stem}-{number}{file.suffix}")):
         number += 1
-    return file.rename(file.with_name(f"{file.stem}.old{number}{file.suffix}"))
+    return file.rename(file.with_name(f"{file.stem}-{number}{file.suffix}"))

@@ -65,7 +65,9 @@ def source(
     table = _data.table(data, name)
     for bound in ("from", "to"):
         if bound in given and not table.dated:
-            raise InputError(f"{bound} needs a panel with dates; give a DataFrame with dates")
+            raise InputError(
+                f"{bound} needs a panel with dates; give a DataFrame with one row for each"
+            )
     labels = row_labels(table)
     kind = "gross" if gross else name
     panel = _core.Panel(table.values, table.names, labels, table.dated, kind, name)

@@ -195,7 +195,9 @@ def _solved(
     table = _data.table(source, "prices" if returns is None else "returns")
     for name in ("from", "to"):
         if name in given and not table.dated:
-            raise InputError(f"{name} needs a panel with dates; give a DataFrame with dates")
+            raise InputError(
+                f"{name} needs a panel with dates; give a DataFrame with one row for each"
+            )
     solved = _core.solve_panel(
         table.values, table.names, table.labels, table.dated, kind, given
     )

@@ -115,7 +115,7 @@ study::Tally run_planned(const Planned& work_of, bool force, Work& work, Warning
                                  error.message()));
   if (force)
     if (const fs::path other = study::set_aside(work_of.file); !other.empty())
-      warnings.add(fmt::format("the file that was there is now {}", shown(other)));
+      warnings.add(fmt::format("the study.db that was there is now {}", shown(other)));
   study::Store store(work_of.file, work_of.plan.results);
   warnings.add(work_of.plan);
   work.stage(fmt::format("study {}", work_of.plan.results.name));
