@@ -6,7 +6,7 @@ Nothing is copied where the memory is float64 in C order already. Every error na
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,7 @@ class Table:
     dated: bool  # whether the labels are dates, in increasing order
     dtype: np.dtype[Any]  # what weights should come back in: float32 or float64
     index: Any = None  # of the rows, for results that have a row per period; None: count them
-    moments: list[str] | None = None  # labels with the time of the day, where it is known
+    moments: Callable[[], list[str]] | None = None  # labels with the time of the day, if known
     columns: Any = None  # the labels that names stand for: a pandas Index, or names; None: none
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Any, List, Optional
+from typing import Any, Callable, List, Optional
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Rows:
     labels: List[str]  # distinct, increasing as text; []: the rows have no dates
     dated: bool  # whether the labels are days or months
     index: Any  # for results that have a row per period; None: count them
-    moments: Optional[List[str]] = None  # the labels with the time of the day, where it is known
+    moments: Optional[Callable[[], List[str]]] = None  # labels with the time of the day, if known
 
 
 def is_date(text: str) -> bool:
@@ -155,14 +155,17 @@ def _written(item: Any) -> str:
 def _rows(days: List[str], instants: Any, zoned: bool, index: Any, name: str) -> Rows:
     """Days where they differ. Times of the day are those of UTC: local ones repeat when clocks are
     put back."""
-    moments = None if instants is None else _moments(instants, zoned)
-    if moments is None or len(set(days)) == len(days):
+    if instants is None:
         _ordered(days, name)
-        return Rows(days, True, index, moments)
+        return Rows(days, True, index)
+    if len(set(days)) == len(days):
+        _ordered(days, name)
+        return Rows(days, True, index, lambda: _moments(instants, zoned))
     if (instants == instants.astype("datetime64[D]")).all():  # a day twice, not several times of it
         _ordered(days, name)
+    moments = _moments(instants, zoned)
     _ordered(moments, name)
-    return Rows(moments, False, index, moments)
+    return Rows(moments, False, index)
 
 
 def _instants(index: Any) -> Any:

@@ -90,7 +90,7 @@ def matching(data: Any, name: str, rows: Source) -> _core.Panel:
     labels, names, dated = row_labels(table), table.names, table.dated
     if rows.table is not None:
         if dated and not rows.table.dated and table.moments is not None:
-            labels, dated = table.moments, False  # the first has several rows a day
+            labels, dated = table.moments(), False  # the first has several rows a day
         if not dated and not set(labels) <= set(rows.rows):
             labels = _fitted(table, name, rows)
         if table.columns is None and len(names) == len(rows.table.names):
