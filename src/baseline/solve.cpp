@@ -20,6 +20,17 @@ void warn_of_jitter(Solution& solution) {
       solution.portfolio.outcome.jitter));
 }
 
+// Means of returns that were centred are what rounding leaves of zero, and so is any portfolio.
+void warn_of_noise(Solution& solution) {
+  constexpr double kRounding = 1e-12;
+  if (!(solution.full_sharpe > 0.0 && solution.full_sharpe < kRounding)) return;
+  solution.warnings.push_back(
+      fmt::format("the largest Sharpe ratio of all portfolios is {:.2g}: the expected returns are "
+                  "rounding errors, and so is what is chosen by them; were the returns centred or "
+                  "standardised?",
+                  solution.full_sharpe));
+}
+
 // Scores rank names one by one: the best of them together may have nothing to offer.
 void warn_of_empty_choice(Solution& solution) {
   const std::string& optimizer = solution.optimizer;
@@ -132,6 +143,7 @@ Solution solve(const Values& values, SolveInput given) {
     solution.explanation =
         select::explain(solution.settings, *input.risk, 0, input.mu, solution.portfolio);
   warn_of_jitter(solution);
+  warn_of_noise(solution);
   warn_of_empty_choice(solution);
   warn_of_bounds(values, solution);
   warn_of_budget(solution);

@@ -303,6 +303,19 @@ TEST(SolveText, ShowsWarnings) {
               HasSubstr("warning    zero variance in the window (constant price?): B;"));
 }
 
+TEST(SolveText, SaysWhenExpectedReturnsAreRoundingErrors) {
+  const Folder folder;
+  const auto solved = [&](const char* last) {
+    const std::string file = folder.file(
+        "r.csv",
+        std::string("date,A,B\n2024-01-01,0.1,0.2\n2024-01-02,0.2,0.1\n2024-01-03,") + last);
+    return run_program({"solve", "--returns", file, "--lookback", "all"}).out;
+  };
+  const std::string warning = "expected returns are rounding errors";
+  EXPECT_THAT(solved("-0.3,-0.3\n"), HasSubstr(warning)) << "0.1 + 0.2 - 0.3 is not quite zero";
+  EXPECT_THAT(solved("-0.299999,-0.3\n"), Not(HasSubstr(warning)));
+}
+
 TEST(SolveText, ATickerCannotSteerTheTerminal) {
   const Folder folder;
   const std::string file =
