@@ -39,11 +39,13 @@ void run_backtest(const Values& values) {
     return print(values.to_toml());
   }
   std::optional<OutputFolder> folder;
-  if (values.has("out"))
+  if (values.has("out")) {
+    keep_inputs(values, "out", backtest_file_names());
     folder.emplace(values.text("out"), values.flag("force"), "backtest", backtest_file_names());
-  else if (values.flag("force"))
+  } else if (values.flag("force")) {
     throw InputError(
         fmt::format("{} has no meaning here; it goes with --out DIR", values.given_as("force")));
+  }
   std::optional<Interrupts> interrupts;
   try {
     const BacktestAnswer answer = answer_of(values, interrupts);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "sharpen/base/error.hpp"
@@ -25,8 +27,11 @@ class ReaderGone : public std::runtime_error {
 // that keeps the answer from being written.
 void print(std::string_view text);
 
-// Throws InputError if a file that would be written (by these settings) is one that is read.
+// Throws InputError if a file that would be written (by these settings) is one that is read, or
+// would be written twice; or, of a folder, files of these names.
 void keep_inputs(const settings::Values& values, std::initializer_list<std::string_view> outputs);
+void keep_inputs(const settings::Values& values, std::string_view folder,
+                 std::span<const std::string> names);
 
 // `sharpen: error: message` on standard error.
 void print_error(std::string_view message);

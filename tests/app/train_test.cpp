@@ -302,9 +302,28 @@ TEST_F(TrainCommand, NeverReplacesWhatItReads) {
                  "--out would replace what --model reads");
   expect_refused({"predict", "--model", model, "--prices", prices, "--trades", prices},
                  "--trades would replace what --prices reads");
+  expect_refused({"predict", "--model", model, "--prices", prices, "--out", path("w.csv"),
+                  "--trades", path("./w.csv")},
+                 "--out and --trades are the same file");
+  const std::string held = path("held.csv");
+  EXPECT_EQ(run_program({"predict", "--model", model, "--prices", prices, "--out", held}).exit_code,
+            0);
+  expect_refused(
+      {"predict", "--model", model, "--prices", prices, "--previous", held, "--out", held},
+      "--out would replace what --previous reads");
+  EXPECT_FALSE(fs::exists(path("w.csv")));
   EXPECT_EQ(text_of(model), bytes);
   EXPECT_EQ(text_of(prices), before);
   EXPECT_EQ(run_program(train({"--out", model})).exit_code, 0) << "a model may be replaced";
+}
+
+TEST_F(TrainCommand, ABacktestByForceKeepsThePricesInItsFolder) {
+  const std::string folder = path("results"), prices = folder + "/returns.csv";
+  fs::create_directory(folder);
+  fs::copy_file(prices_, prices);
+  expect_refused({"backtest", "--prices", prices, "--out", folder, "--force"},
+                 "--out would replace what --prices reads");
+  EXPECT_EQ(text_of(prices), text_of(prices_));
 }
 
 TEST_F(TrainCommand, RecordsWhatAGivenModelDecided) {
