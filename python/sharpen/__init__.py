@@ -8,20 +8,20 @@
 for scikit-learn: both are imported only when asked for. ``sharpen.data`` downloads prices.
 """
 
-from typing import TYPE_CHECKING
-from typing import Any as _Any
+import typing as _typing
 
 from . import data
 from ._core import Failure, InputError
 from ._core import version as __version__
 from ._learning import Model, Prediction, predict, train
 from ._simulation import simulate
-from ._solve import Portfolio, SharpenWarning, solve
+from ._solve import Portfolio, solve
 from ._study import Report, Study, report, study
 from ._threads import get_threads, set_threads
 from ._trading import Backtest, Comparison, backtest, compare
+from ._warnings import SharpenWarning
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from ._estimator import SparseTangentPortfolio, cross_val_predict
 
 __all__ = [
@@ -54,7 +54,7 @@ __all__ = [
 _OF_THE_ESTIMATOR = ("SparseTangentPortfolio", "cross_val_predict")
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> _typing.Any:
     if name in _OF_THE_ESTIMATOR:
         from . import _estimator
 
@@ -64,4 +64,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_OF_THE_ESTIMATOR})
+    own = {name for name in globals() if name.startswith("__")}
+    return sorted({*own, *__all__, "torch"})

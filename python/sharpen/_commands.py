@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
-from typing import Any, Dict, Iterable, List
+from typing import Any, Callable, Dict, Iterable
 
 from . import _settings, _threads
-from ._solve import SharpenWarning
+from ._warnings import warn as warn
 
 # Settings of every command that belong to the command line, or to arguments of their own.
 _OF_THE_PROGRAM = "prices returns gross json print_config config log_level out force".split()
+
+
+def documented(
+    command: str, hidden: Iterable[str] = ()
+) -> Callable[[_settings.Function], _settings.Function]:
+    """Gives the function of a command the signature and the help of its settings."""
+    return _settings.documented(command, [*_OF_THE_PROGRAM, *hidden])
 
 
 def texts(function: str, given: Dict[str, Any], hidden: Iterable[str] = ()) -> Dict[str, str]:
@@ -30,12 +36,6 @@ def texts(function: str, given: Dict[str, Any], hidden: Iterable[str] = ()) -> D
 
 def _is_whole(value: Any) -> bool:
     return hasattr(value, "__index__")
-
-
-def warn(messages: List[str]) -> None:
-    """As if the caller of the public function had been told."""
-    for message in messages:
-        warnings.warn(message, SharpenWarning, stacklevel=3)
 
 
 def figures(text: str) -> Dict[str, Any]:

@@ -127,6 +127,7 @@ class SparseTangentPortfolio(BaseEstimator):
         except InputError as error:
             raise InputError(re.sub(r"\bk = ", "cardinality = ", str(error))) from None
         weights, self.sharpe_, self.full_sharpe_, self.status_, messages = found
+        messages = [*_doubts(excess), *messages]
         self.weights_ = np.asarray(weights, dtype=X.dtype)
         self.support_ = np.flatnonzero(self.weights_)
         self.trading_cost_ = float(np.abs(np.asarray(weights) - previous) @ costs)
@@ -174,7 +175,7 @@ class SparseTangentPortfolio(BaseEstimator):
         threads = _threads.get_threads() if self.threads is None else self.threads
         out["threads"] = str(_threads.checked(threads))
         out["lookback"] = "all" if self.lookback is None else _settings.text(
-            "lookback", self.lookback
+            "lookback", self.lookback, "count_or_all"
         )
         try:
             _core.check_settings("solve", out)
@@ -211,6 +212,20 @@ class SparseTangentPortfolio(BaseEstimator):
         return np.array([_number(value.get(asset, 0.0), name) for asset in assets])
 
 
+def _doubts(X: Any) -> List[str]:
+    """What the library refuses as returns in a panel of one's own; a pipeline may mean it."""
+    low, mean = float(X.min()), float(X.mean())
+    prices, gross = mean > 1.5, low >= 0.2 and mean >= 0.75
+    if low <= 0.0 or not (prices or gross):
+        return []
+    what = "prices" if prices else "gross returns 1 + r"
+    remedy = "X.pct_change().dropna()" if prices else "X - 1"
+    return [
+        f"X: the values look like {what} (all between {low:.4g} and {float(X.max()):.4g}, mean "
+        f"{mean:.4g}); fit simple returns: {remedy}"
+    ]
+
+
 def _number(value: Any, name: str) -> float:
     if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
         raise TypeError(f"{name} is of type {type(value).__name__}; give a number")
@@ -235,7 +250,9 @@ def _validated(estimator: Any, X: Any, reset: bool) -> Any:
     return validate_data(estimator, X, **options)
 
 
-def cross_val_predict(estimator: Any, X: Any, cv: Any = None) -> Any:
+def cross_val_predict(
+    estimator: Any, X: Any, y: Any = None, *, cv: Any = None, n_jobs: Optional[int] = None
+) -> Any:
     """Out-of-sample returns of an estimator: fitted on the first part of every split of ``cv`` and
     asked about the second.
 
@@ -243,19 +260,22 @@ def cross_val_predict(estimator: Any, X: Any, cv: Any = None) -> Any:
     by time can: its first rows have nothing before them. This one takes any whose second parts do
     not overlap (``TimeSeriesSplit()`` by default) and answers for the rows that are in one: a
     Series with their index for a DataFrame, else an array of theirs, in the order of the rows.
+    ``y`` is ignored; ``n_jobs`` splits are fitted at once, as in scikit-learn.
     """
+    import joblib
     from sklearn.model_selection import TimeSeriesSplit, check_cv
     from sklearn.utils import indexable
 
     (X,) = indexable(X)
     splits = TimeSeriesSplit() if cv is None else check_cv(cv)
-    rows: List[Any] = []
-    values: List[Any] = []
-    for train, test in splits.split(X):
-        fitted = clone(estimator).fit(_rows(X, train))
-        rows.append(np.asarray(test))
-        values.append(np.asarray(fitted.predict(_rows(X, test))))
-    order = np.concatenate(rows)
+    if hasattr(y, "split"):
+        raise TypeError("cross_val_predict() takes y, which is ignored, before cv; give cv=...")
+    parts = list(splits.split(X))
+    values = joblib.Parallel(n_jobs=n_jobs)(
+        joblib.delayed(_predicted)(clone(estimator), _rows(X, train), _rows(X, test))
+        for train, test in parts
+    )
+    order = np.concatenate([np.asarray(test) for _, test in parts])
     if len(np.unique(order)) != len(order):
         raise InputError("cv: a row is tested more than once; give splits that do not overlap")
     by_time = np.argsort(order, kind="stable")
@@ -265,6 +285,10 @@ def cross_val_predict(estimator: Any, X: Any, cv: Any = None) -> Any:
     import pandas
 
     return pandas.Series(found, index=X.index[order[by_time]], name="return")
+
+
+def _predicted(estimator: Any, train: Any, test: Any) -> Any:
+    return np.asarray(estimator.fit(train).predict(test))
 
 
 def _rows(X: Any, rows: Any) -> Any:

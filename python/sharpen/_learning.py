@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
-from . import _commands, _core, _panels, _progress
+from . import _commands, _core, _data, _panels, _progress
 from ._core import InputError
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -87,6 +87,7 @@ def _model_of(content: bytes, warnings: List[str]) -> Model:
     return Model(_core.Model(content), warnings)
 
 
+@_commands.documented("train", ["dry_run"])
 def train(
     prices: Any = None,
     *,
@@ -125,8 +126,8 @@ class Prediction:
     """The portfolio that a model leads to for the period after the panel's last row."""
 
     def __init__(self, core: _core.Predicted, source: _panels.Source) -> None:
-        self._core = core
-        self._source = source
+        self._columns = source.table.columns if source.table is not None else None
+        self._mu = np.asarray(core.mu)
         self.figures: Dict[str, Any] = _commands.figures(core.json())
         self.warnings: List[str] = core.warnings
         self._labels = source.names(core.names)
@@ -141,7 +142,7 @@ class Prediction:
     @property
     def mu(self) -> Any:
         """What the members expect together, per period."""
-        return self._series(np.asarray(self._core.mu), "mu")
+        return self._series(self._mu, "mu")
 
     def _series(self, values: Any, name: str) -> Any:
         try:
@@ -165,7 +166,7 @@ class Prediction:
         pandas = _panels.need_pandas(key)
         rows = self.figures[key]
         frame = pandas.DataFrame(rows, columns=None if rows else ["asset", *columns])
-        index = pandas.Index(self._source.names(list(frame["asset"])))
+        index = pandas.Index(_data.relabelled(list(frame["asset"]), self._columns))
         index.names = ["asset"] if index.nlevels == 1 else index.names
         return frame.drop(columns=["asset", "index"], errors="ignore").set_axis(index)
 
@@ -202,6 +203,10 @@ class Prediction:
         return "\n".join(lines)
 
 
+_NOT_OF_PREDICT = ["model", "previous", "trades", "require_ok"]
+
+
+@_commands.documented("predict", _NOT_OF_PREDICT)
 def predict(
     model: Union[Model, PathLike],
     prices: Any = None,
@@ -221,8 +226,7 @@ def predict(
     underscores: ``k``, ``optimizer``, ``sizing``, ``capital``, ``asof``, ``max_age``, ``explain``
     and so on.
     """
-    hidden = ["model", "previous", "trades", "require_ok"]
-    given = _commands.texts("predict", settings, hidden)
+    given = _commands.texts("predict", settings, _NOT_OF_PREDICT)
     core: Optional[_core.Model] = None
     if isinstance(model, Model):
         core = model._core

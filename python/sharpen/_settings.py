@@ -2,35 +2,107 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable, Sequence, TypeVar
 
 from . import _core
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_NO_BOUNDS = "there are no bounds on weights; optimizer='mssrm-long' is long-only"
+# Words that users bring from other packages: what is there instead, or why it is not.
+_WORDS = {
+    "max_weight": _NO_BOUNDS,
+    "max_weights": _NO_BOUNDS,
+    "min_weight": _NO_BOUNDS,
+    "min_weights": _NO_BOUNDS,
+    "weight_bounds": _NO_BOUNDS,
+    "bounds": _NO_BOUNDS,
+    "long_only": _NO_BOUNDS,
+    "device": "the CPU is all that is used",
+}
+_OTHER_NAMES = {
+    "lr": "learning_rate",
+    "batch_size": "batch",
+    "cost": "cost_bps",
+    "costs": "cost_bps",
+    "transaction_costs": "cost_bps",
+    "start": "from_",
+    "start_date": "from_",
+    "end": "to",
+    "end_date": "to",
+    "cardinality": "k",
+    "window": "lookback",
+    "n_jobs": "threads",
+    "random_state": "seed",
+}
+
+
+@functools.lru_cache(maxsize=None)
+def table(command: str) -> dict[str, dict[str, Any]]:
+    """The settings of a command by their names in Python."""
+    return {row["name"]: row for row in _core.settings_of(command)}
+
 
 def texts(
-    function: str, command: str, given: dict[str, Any], hidden: Iterable[str] = ()
+    function: str,
+    command: str,
+    given: dict[str, Any],
+    hidden: Iterable[str] = (),
+    arguments: Iterable[str] = (),
 ) -> dict[str, str]:
     """Settings as the table reads them; None stands for the default.
 
     Raises TypeError for a name that the command does not have, or a value of the wrong type.
+    `arguments` are the function's own, for those that are misspelt.
     """
-    known = [name for name in _core.setting_names(command) if name not in set(hidden)]
+    left_out = set(hidden)
+    known = {name: row for name, row in table(command).items() if name not in left_out}
     out: dict[str, str] = {}
     for name, value in given.items():
         if name not in known:
-            hint = _core.did_you_mean(name, known)
+            names = [_in_python(name) for name in known]
+            hint = _hint(function, name, names, [*_arguments_of.get(function, ()), *arguments])
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
         if value is not None:
-            out[name.replace("_", "-")] = text(name, value)
+            out[name.replace("_", "-")] = text(name, value, known[name]["kind"])
     return out
 
 
-def text(name: str, value: Any) -> str:
+def _in_python(name: str) -> str:
+    return "from_" if name == "from" else name
+
+
+def _hint(function: str, name: str, known: Sequence[str], arguments: Sequence[str]) -> str:
+    if name in _WORDS:
+        return f"; {_WORDS[name]}"
+    if _OTHER_NAMES.get(name) in [*known, *arguments]:
+        return f"; did you mean {_OTHER_NAMES[name]}?"
+    word = name.encode(errors="replace").decode()
+    near = _core.did_you_mean(word, [*arguments, *known])
+    return near or f"; settings of sharpen.{function}: {', '.join(known)}"
+
+
+def is_sequence(value: Any) -> bool:
+    """A list, tuple, array, Index, Series and the like: an order, and no text."""
+    if isinstance(value, (str, bytes, dict, set, frozenset)) or not hasattr(value, "__iter__"):
+        return False
+    return hasattr(value, "__len__") and getattr(value, "ndim", 1) == 1
+
+
+def text(name: str, value: Any, kind: str = "text") -> str:
     if isinstance(value, str):
         return value
+    if is_sequence(value):
+        if kind == "list":
+            return list_text(name, value)
+        raise TypeError(f"{name} is of type {type(value).__name__}; give a number or a text")
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return "true" if value else "false"
+    if kind == "flag":
+        raise TypeError(f"{name} = {value!r} is neither True nor False")
     if type(value).__name__ in ("datetime64", "Period"):  # before numbers: they count, too
         return str(value)[:10]
     if hasattr(value, "isoformat"):
@@ -39,19 +111,58 @@ def text(name: str, value: Any) -> str:
         return str(operator.index(value))
     except TypeError:
         pass
-    if isinstance(value, (list, tuple)) and _core.takes_list(name.replace("_", "-")):
-        return _list(name, value)
     if hasattr(value, "__float__") and not hasattr(value, "__len__"):
         try:
-            return repr(float(value))
+            number = float(value)
         except (TypeError, ValueError):  # of a type that only looks like a number
             pass
+        else:
+            whole = kind in ("integer", "count_or_all", "list") and number.is_integer()
+            return str(int(number)) if whole else repr(number)
     raise TypeError(f"{name} is of type {type(value).__name__}; give a number or a text")
 
 
-def _list(name: str, values: Iterable[Any]) -> str:
-    found = [str(value) for value in values]
-    for item in found:
+def list_text(name: str, values: Iterable[Any]) -> str:
+    """A list as the table reads it: separated by commas."""
+    found = []
+    for value in values:
+        number = hasattr(value, "__float__") and not hasattr(value, "__len__")
+        item = text(name, value, "list") if number else str(value)
         if "," in item:
             raise TypeError(f"{name}: {item!r} has a comma, which separates names; rename it")
+        found.append(item)
     return ",".join(found)
+
+
+_arguments_of: dict[str, list[str]] = {}  # of every function that takes settings
+
+
+def documented(command: str, hidden: Iterable[str]) -> Callable[[Function], Function]:
+    """Gives a function the signature and the help of the settings it takes."""
+    left_out = set(hidden)
+
+    def add(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        _arguments_of[command] = [p.name for p in own]
+        taken = set(_arguments_of[command]) | left_out
+        rows = {_in_python(n): row for n, row in table(command).items() if n not in taken}
+        settings = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any
+            )
+            for name in sorted(rows)
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *settings])  # type: ignore
+        lines = [f"    {name} : {_described(row)}" for name, row in rows.items()]
+        doc = inspect.cleandoc(function.__doc__ or "")
+        function.__doc__ = "\n".join([doc, "", "Settings, None for the default::", "", *lines, ""])
+        return function
+
+    return add
+
+
+def _described(row: dict[str, Any]) -> str:
+    values = f"; one of {', '.join(row['choices'])}" if row["choices"] else ""
+    default = f" (default: {row['default']})" if row["default"] else ""
+    return f"{row['text']}{values}{default}"

@@ -7,6 +7,7 @@ from typing import Any
 from . import _commands, _core, _panels
 
 
+@_commands.documented("simulate")
 def simulate(*, expected: bool = False, **settings: Any) -> Any:
     """Daily prices of a simulated market, a DataFrame of dates by assets.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import warnings
 from typing import Any
 
 import numpy as np
 
 from . import _core, _data, _settings, _threads
 from ._core import InputError
+from ._warnings import SharpenWarning as SharpenWarning
+from ._warnings import warn
 
 # Settings of `sharpen solve` that belong to the command line, or to arguments of their own.
 _HIDDEN = (
@@ -18,10 +19,6 @@ _HIDDEN = (
 ).split()
 # Settings that say how to read a panel, and mean nothing for given moments.
 _OF_PANELS = ("from", "to", "lookback", "universe", "max_gap", "on_suspect")
-
-
-class SharpenWarning(UserWarning):
-    """What `sharpen` has to say about an input it has nevertheless used."""
 
 
 class Portfolio:
@@ -84,6 +81,13 @@ class Portfolio:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._figures]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles carry the reasons instead of the problem: it is explained now."""
+        return {**self.__dict__, "_solved": _Explained(self._solved)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
     def explain(self) -> Any:
         """Why each name is held: its signal, score and share of the risk, and what the Sharpe
         ratio would lose without it.
@@ -111,9 +115,10 @@ class Portfolio:
         return frame
 
     def __repr__(self) -> str:
+        """Sharpe ratios are per period."""
         n, held = len(self.names), self.holdings
         lines = [
-            f"<sharpen.Portfolio: {len(held)} of {n} assets, Sharpe {self.sharpe:.4f} "
+            f"<sharpen.Portfolio: {len(held)} of {n} assets, Sharpe {self.sharpe:.4f} a period "
             f"({self.share_of_full:.0%} of {self.full_sharpe:.4f} with all), "
             f"{self.optimizer}, {self.status}>"
         ]
@@ -125,6 +130,20 @@ class Portfolio:
         return "\n".join(lines)
 
 
+class _Explained:
+    """What a Portfolio asks a solution for, without the solution."""
+
+    def __init__(self, solved: Any) -> None:
+        self._reasons, self._best = solved.reasons(), solved.best_left_out()
+
+    def reasons(self) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._reasons]
+
+    def best_left_out(self) -> dict[str, Any] | None:
+        return None if self._best is None else dict(self._best)
+
+
+@_settings.documented("solve", _HIDDEN)
 def solve(
     prices_or_moments: Any = None,
     k: Any = None,
@@ -161,8 +180,7 @@ def solve(
     if _threads.get_threads() != 0:
         given.setdefault("threads", str(_threads.get_threads()))
     portfolio = Portfolio(*_solved(prices_or_moments, returns, bool(gross), given))
-    for message in portfolio.warnings:
-        warnings.warn(message, SharpenWarning, stacklevel=2)
+    warn(portfolio.warnings)
     return portfolio
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, Union, overload
 
-from . import _commands, _core, _markets, _panels, _progress
+from . import _commands, _core, _markets, _panels, _progress, _settings
 from ._core import InputError
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -68,6 +68,10 @@ class Study:
         frame.columns.names = ["market", "k", "method", "seed"]
         return frame
 
+    def __getstate__(self) -> Dict[str, Any]:
+        """Copies and pickles name the file, and read it again."""
+        return {**self.__dict__, "file": os.path.abspath(self.file), "_read": None}
+
     def report(self, **arguments: Any) -> "Report":
         """``sharpen.report(self, ...)``."""
         return report(self, **arguments)
@@ -89,6 +93,19 @@ def _file_of(path: Any) -> str:
     return str(given)
 
 
+@overload
+def study(
+    prices: Any = ..., *, dry_run: Literal[True], **settings: Any
+) -> Dict[str, Any]: ...
+
+
+@overload
+def study(
+    prices: Any = ..., *, dry_run: Literal[False] = ..., **settings: Any
+) -> Study: ...
+
+
+@_commands.documented("study", ["preset", "dry_run", "list"])
 def study(
     prices: Any = None,
     *,
@@ -101,7 +118,7 @@ def study(
     dry_run: bool = False,
     progress: Optional[bool] = None,
     **settings: Any,
-) -> Any:
+) -> Union[Study, Dict[str, Any]]:
     """A grid of backtests into one file, ``out/study.db``, that can be stopped and gone on with.
 
     ``prices`` (or ``returns``, with ``gross=True`` of 1 + r) is one market or several: a path, a
@@ -119,7 +136,7 @@ def study(
     what is left would take; nothing is written.
     """
     lists = {
-        name: ",".join(str(item) for item in value) if isinstance(value, (list, tuple)) else value
+        name: _settings.list_text(name, value) if _settings.is_sequence(value) else value
         for name, value in settings.items()
         if name != "k"
     }
@@ -141,7 +158,8 @@ def study(
     name, value = ("returns", returns) if prices is None else ("prices", prices)
     with _markets.Markets(None if dry_run else out, bool(force)) as markets:
         if value is not None:
-            given[name] = ",".join(_markets.files_of(value, name, out, markets))
+            place = "." if dry_run and out is None else out  # a dry run keeps nothing
+            given[name] = ",".join(_markets.files_of(value, name, place, markets))
         with _progress.bar(progress) as report_to:
             if dry_run:
                 counts, messages = _core.estimate_study(given, file, report_to)
@@ -157,7 +175,7 @@ def study(
 
 
 def _as_list(value: Any) -> List[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    return list(value) if _settings.is_sequence(value) else [value]
 
 
 def _count(k: Any) -> Any:
@@ -169,11 +187,21 @@ def _count(k: Any) -> Any:
 class Report:
     """Tables and findings of a study."""
 
-    def __init__(self, core: _core.Study, file: str) -> None:
-        self._core = core
+    def __init__(self, core: _core.Study, file: str, settings: Dict[str, str]) -> None:
+        self._read: Optional[_core.Study] = core
+        self._settings = settings
         self._facts: Dict[str, Any] = json.loads(core.json())
         self.file = file
         self.out: Optional[str] = None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """Copies and pickles have the figures, and read the study again for documents."""
+        return {**self.__dict__, "file": os.path.abspath(self.file), "_read": None}
+
+    def _core(self) -> _core.Study:
+        if self._read is None:
+            self._read = _core.read_study(self.file, self._settings, True, None)
+        return self._read
 
     @property
     def findings(self) -> List[str]:
@@ -197,9 +225,10 @@ class Report:
         raise InputError(f"name = {name!r} is none of the tables{hint}; there are "
                          f"{', '.join(self.tables)}")
 
-    def text(self, format: str = "text", tables: Optional[List[str]] = None) -> str:
-        """The report in a format: ``text``, ``md``, ``latex``, ``csv`` or ``html``."""
-        return str(self._core.document(str(format), list(tables or [])))
+    def text(self, format: str = "text", tables: Union[str, Sequence[str], None] = None) -> str:
+        """The report in a format: ``text``, ``md``, ``latex``, ``csv`` or ``html``; ``tables``
+        names those that are wanted."""
+        return str(self._core().document(str(format), _names(tables, "tables")))
 
     def _repr_markdown_(self) -> str:
         return self.text("md")
@@ -212,15 +241,30 @@ class Report:
         return f"<sharpen.Report of {self.file}: {facts['done']} of {facts['cells']} cells done>"
 
 
-_ENDINGS = {".html": "html", ".htm": "html", ".md": "md", ".tex": "latex", ".csv": "csv"}
+_ENDINGS = {
+    "": "text", ".txt": "text", ".html": "html", ".htm": "html", ".md": "md", ".tex": "latex",
+    ".csv": "csv",
+}
 
+
+def _names(tables: Any, argument: str) -> List[str]:
+    if tables is None:
+        return []
+    if isinstance(tables, str):
+        return [tables]
+    if not _settings.is_sequence(tables) or not all(isinstance(name, str) for name in tables):
+        raise TypeError(f"{argument} is {tables!r}; give names of tables")
+    return list(tables)
+
+
+@_commands.documented("report", ["study", "format", "table"])
 
 def report(
     study: Union[Study, PathLike],
     out: Optional[PathLike] = None,
     *,
     format: Optional[str] = None,
-    table: Optional[List[str]] = None,
+    table: Union[str, Sequence[str], None] = None,
     force: bool = False,
     progress: Optional[bool] = None,
     **settings: Any,
@@ -234,18 +278,24 @@ def report(
     given = _commands.texts("report", settings, ["study", "format", "table"])
     file = study.file if isinstance(study, Study) else _file_of(study)
     place = None if out is None else _panels.path_text(out, "out")
-    wanted = format or _ENDINGS.get(Path(place or "").suffix, "text")
-    names = [table] if isinstance(table, str) else list(table or [])
+    names = _names(table, "table")
     if place is not None:
         _core.check_place(place, file, bool(force))
     elif force:
         raise InputError("force has no meaning here; it goes with out")
+    ending = "" if place is None else Path(place).suffix
+    if format is None and ending not in _ENDINGS:
+        raise InputError(
+            f"out = {place} has an ending of no format; use .html, .htm, .txt, .md, .tex or .csv, "
+            "or give format"
+        )
+    wanted = format or _ENDINGS[ending]
     with _progress.bar(progress) as report_to:
         core = _core.read_study(file, given, True, report_to)
-    found = Report(core, file)
+    found = Report(core, file, given)
     if place is not None:
         _core.write_text(place, core.document(str(wanted), names))
         found.out = place
-    elif format is not None:
+    elif format is not None or names:
         core.document(str(wanted), names)  # a wrong name is an error now
     return found

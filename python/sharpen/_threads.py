@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from ._core import InputError
 
@@ -20,9 +21,11 @@ def get_threads() -> int:
     return _count
 
 
-def checked(count: int) -> int:
+def checked(count: Any) -> int:
     if isinstance(count, bool):
         raise TypeError("threads is a bool; give a whole number")
+    if isinstance(count, float) and count.is_integer():
+        count = int(count)
     try:
         found = operator.index(count)
     except TypeError:

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
-from . import _commands, _core, _panels, _progress
+from . import _commands, _core, _panels, _progress, _saved
 from ._core import InputError
 from ._learning import Model
 
@@ -19,15 +19,37 @@ _FILES = ("returns.csv", "weights.csv", "trades.csv", "weights_last.csv", "metri
 
 class Backtest:
     """What a strategy would have earned. Tables are pandas', figures those of
-    ``sharpen backtest --json``."""
+    ``sharpen backtest --json``, per period unless their name says otherwise.
 
-    def __init__(self, core: _core.Tested, source: _panels.Source) -> None:
+    ``Backtest.load(folder)`` reads what ``save`` or the program wrote; backtests can be pickled.
+    """
+
+    def __init__(self, core: Union[_core.Tested, _saved.Kept], source: Any) -> None:
         self._core = core
         self._source = source
         self.metrics: Dict[str, Any] = _commands.figures(core.json())
         self.warnings: List[str] = core.warnings
         self._labels = source.names(core.names)
         self.names: List[Any] = list(self._labels)  # as the panel calls them
+
+    @classmethod
+    def load(cls, folder: PathLike) -> "Backtest":
+        """From a folder that ``save``, ``out`` or ``sharpen backtest --out`` wrote. Its assets are
+        those that the folder names: what was held or traded at least once."""
+        kept = _saved.read(_panels.path_text(folder, "folder"))
+        return cls(kept, _saved.Labels(None, np.dtype(np.float64), kept.names))
+
+    def __getstate__(self) -> Dict[str, Any]:
+        """Copies and pickles carry the tables and files instead of the library's answer."""
+        state = dict(self.__dict__)
+        if not isinstance(self._core, _saved.Kept):
+            state["_core"] = _saved.kept(self._core)
+            try:
+                index = self._index()
+            except ImportError:  # tables need pandas, pickles do not
+                index = None
+            state["_source"] = _saved.Labels(index, self._source.dtype, self._labels)
+        return state
 
     @property
     def returns(self) -> Any:
@@ -86,13 +108,19 @@ class Backtest:
 
     @property
     def sharpe(self) -> float:
-        """Annualised Sharpe ratio; ``metrics["sharpe"]`` is per period."""
+        """Sharpe ratio per period."""
+        return float(self.metrics["sharpe"])
+
+    @property
+    def sharpe_annualized(self) -> float:
+        """Sharpe ratio a year."""
         return float(self.metrics["sharpe_annualized"])
 
     def save(self, folder: PathLike, force: bool = False) -> None:
         """The files of ``sharpen backtest --out``: returns.csv, weights.csv, trades.csv,
         weights_last.csv, metrics.json."""
-        self._core.write(_panels.path_text(folder, "folder"), bool(force))
+        place = _panels.path_text(folder, "folder")
+        _core.write_backtest(place, bool(force), self._core.files())
 
     def compare(self, other: Union["Backtest", PathLike], **arguments: Any) -> "Comparison":
         """``sharpen.compare(self, other, ...)``."""
@@ -100,17 +128,20 @@ class Backtest:
 
     def __str__(self) -> str:
         """The page that ``sharpen backtest`` prints."""
-        return str(self._core.text())
+        return str(self._core.text()) or repr(self)
 
     def __repr__(self) -> str:
-        m = self.metrics
+        m = {"return_annualized": np.nan, "max_drawdown": np.nan, **self.metrics}
+        dates = self._core.dates
+        first, last = m.get("first_traded_date", dates[:1]), m.get("last_date", dates[-1:])
         return (
-            f"<sharpen.Backtest {m['label']!r}: {m['first_traded_date']} to {m['last_date']}, "
+            f"<sharpen.Backtest {m['label']!r}: {first} to {last}, "
             f"Sharpe {m['sharpe_annualized']:.2f} a year, return "
             f"{m['return_annualized']:.1%}, drawdown {m['max_drawdown']:.1%}>"
         )
 
 
+@_commands.documented("backtest", ["signal", "model"])
 def backtest(
     prices: Any = None,
     *,
@@ -174,7 +205,8 @@ class Comparison:
 
     def __init__(self, json_text: str, text: str) -> None:
         self.figures: Dict[str, Any] = _commands.figures(json_text)
-        self.warnings: List[str] = json.loads(json_text)["warnings"]
+        told = json.loads(json_text)["warnings"]
+        self.warnings: List[str] = [_core.in_python_words(message) for message in told]
         self._text = text
 
     def __getattr__(self, name: str) -> Any:
@@ -194,6 +226,7 @@ class Comparison:
         return f"<sharpen.Comparison: {self.figures['verdict']}>"
 
 
+@_commands.documented("compare", ["first", "second"])
 def compare(
     a: Union[Backtest, PathLike],
     b: Union[Backtest, PathLike],
@@ -217,7 +250,7 @@ def compare(
 
 def _run_of(run: Any, name: str) -> Any:
     if isinstance(run, Backtest):
-        return run._core
+        return run._core.run()
     if isinstance(run, (str, os.PathLike)):
         return os.fspath(run)
     raise TypeError(f"{name} is of type {type(run).__name__}; give a Backtest or a folder")

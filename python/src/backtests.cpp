@@ -1,11 +1,15 @@
 // sharpen.backtest and sharpen.compare.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <memory>
+#include <tuple>
+#include <utility>
 
 #include "backtest.hpp"
 #include "compare.hpp"
@@ -107,10 +111,18 @@ nb::tuple trades(const Tested& self) {
                         column(run.trades, &backtest::Trade::to));
 }
 
-void write(const Tested& self, const std::string& folder, bool force) {
+using Files = std::vector<std::pair<std::string, std::string>>;
+
+// Names and contents of what --out writes.
+Files files(const Tested& self) {
+  const nb::gil_scoped_release release;
+  return app::backtest_files(self.answer);
+}
+
+void write(const std::string& folder, bool force, const Files& contents) {
   const nb::gil_scoped_release release;
   const app::OutputFolder out(folder, force, "backtest", app::backtest_file_names());
-  out.write(app::backtest_files(self.answer));
+  out.write(contents);
 }
 
 void check_folder(const std::string& folder, bool force) {
@@ -118,21 +130,32 @@ void check_folder(const std::string& folder, bool force) {
   app::OutputFolder(folder, force, "backtest", app::backtest_file_names());
 }
 
-// A backtest, or the folder of one.
+// What a comparison needs of a run: label, dates, returns, periods a year, the risk-free rate of a
+// period, and the date that statistics start at.
+using RunParts = std::tuple<std::string, std::vector<std::string>, std::vector<double>, double,
+                            double, std::string>;
+
+RunParts run_parts(const Tested& self) {
+  const backtest::Run& run = self.run();
+  return {self.answer.label, run.dates,
+          run.returns,       self.answer.settings.periods_per_year,
+          run.risk_free,     self.answer.date(run.stats_from)};
+}
+
+// The parts of a backtest, or the folder of one.
 app::NamedRun named_run(const nb::object& source, const char* argument) {
   if (nb::isinstance<nb::str>(source)) {
     const auto folder = nb::cast<std::string>(source);
     return {folder, backtest::read_run(folder)};
   }
-  const auto& answer = nb::cast<const Tested&>(source).answer;
-  const backtest::Run& run = answer.result.run;
+  auto [label, dates, returns, periods, rate, start] = nb::cast<RunParts>(source);
   return {argument,
-          {.label = answer.label,
-           .dates = run.dates,
-           .returns = run.returns,
-           .periods_per_year = answer.settings.periods_per_year,
-           .risk_free = run.risk_free,
-           .stats_from_date = answer.date(run.stats_from)}};
+          {.label = std::move(label),
+           .dates = std::move(dates),
+           .returns = std::move(returns),
+           .periods_per_year = periods,
+           .risk_free = rate,
+           .stats_from_date = std::move(start)}};
 }
 
 nb::tuple compared(const SettingTexts& given, const nb::object& a, const nb::object& b,
@@ -149,7 +172,7 @@ nb::tuple compared(const SettingTexts& given, const nb::object& a, const nb::obj
                                   },
                               .stop = [&] { return work.stopped(); }});
   });
-  return nb::make_tuple(app::comparison_json(found), app::comparison_text(found));
+  return nb::make_tuple(app::comparison_json(found), in_python_words(app::comparison_text(found)));
 }
 
 }  // namespace
@@ -164,10 +187,13 @@ void add_backtests(nb::module_& module) {
       .def_prop_ro("warnings",
                    [](const Tested& self) { return in_python_words(self.answer.warnings); })
       .def("json", [](const Tested& self) { return app::backtest_json(self.answer); })
-      .def("text", [](const Tested& self) { return app::backtest_text(self.answer); })
-      .def("write", &write, nb::arg("folder"), nb::arg("force"));
+      .def("text",
+           [](const Tested& self) { return in_python_words(app::backtest_text(self.answer)); })
+      .def("run", &run_parts, "What a comparison needs of it.")
+      .def("files", &files, "Names and contents of the files that out has.");
   module.def("backtest", &backtested, nb::arg("settings"), nb::arg("panel").none(),
              nb::arg("signal").none(), nb::arg("model").none(), nb::arg("report").none());
+  module.def("write_backtest", &write, nb::arg("folder"), nb::arg("force"), nb::arg("files"));
   module.def("check_folder", &check_folder, nb::arg("folder"), nb::arg("force"));
   module.def("compare", &compared, nb::arg("settings"), nb::arg("a"), nb::arg("b"),
              nb::arg("report").none());

@@ -40,7 +40,7 @@ def test_a_cell_is_the_backtest_it_says(done, market):
     assert (returns.index == found.returns.index).all()
     cells = done.cells
     cell = cells[(cells["k"] == 2) & (cells["method"] == "rolling-swap")].iloc[0]
-    assert cell["sharpe_annualized"] == pytest.approx(found.sharpe, rel=1e-12)
+    assert cell["sharpe_annualized"] == pytest.approx(found.sharpe_annualized, rel=1e-12)
 
 
 def test_a_finished_study_is_not_computed_again(done, market):

@@ -55,7 +55,8 @@ def test_backtest_has_the_bits_of_the_program(market, program, tmp_path, optimiz
         assert (tmp_path / "ours" / name).read_bytes() == (theirs / name).read_bytes(), name
     metrics = json.loads((theirs / "metrics.json").read_text())
     assert found.metrics["sharpe_annualized"] == metrics["sharpe_annualized"]
-    assert found.sharpe == metrics["sharpe_annualized"]
+    assert found.sharpe_annualized == metrics["sharpe_annualized"]
+    assert found.sharpe == metrics["sharpe"]
     from_file = sharpen.backtest(
         file, k=3, lookback=60, cost_bps=5, optimizer=optimizer, progress=False
     )
