@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 
+#include "sharpen/risk/setup.hpp"
 #include "sharpen/select/select.hpp"
 
 namespace sharpen::learn {
@@ -30,7 +31,7 @@ Index first_with_risk(const Split& split, const TrainSettings& settings) {
 }
 
 std::unique_ptr<risk::Risk> make_risk(const Dataset& data, const TrainSettings& settings,
-                                      const Threads& threads) {
+                                      const Threads& threads, const std::function<bool()>& stop) {
   const Index last = data.split.validation > 0 ? data.split.validation_first + data.split.validation
                      : settings.alpha > 0.0    ? data.split.training
                                                : 0;
@@ -40,11 +41,16 @@ std::unique_ptr<risk::Risk> make_risk(const Dataset& data, const TrainSettings& 
   const bool cholesky = settings.layer.score == layer::Score::cholesky;
   const bool restricted =
       settings.alpha > 0.0 && settings.layer.reoptimization == layer::Reoptimization::restricted;
-  const risk::RiskSettings risk = {
+  const risk::RiskSettings wanted = {
       .shrinkage = settings.shrinkage,
       .form = settings.form,
       .parts = {.lower = cholesky, .root = !cholesky, .restriction = restricted}};
-  return risk::from_windows(data.returns, settings.lookback, ends, risk, threads);
+  try {
+    return risk::from_windows(data.returns, settings.lookback, ends, wanted, threads,
+                              risk::SetupControl{.stop = stop});
+  } catch (const risk::Stopped&) {
+    throw Stopped();
+  }
 }
 
 std::vector<Index> all_assets(Index n) {
@@ -55,14 +61,15 @@ std::vector<Index> all_assets(Index n) {
 
 }  // namespace
 
-Dataset::Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads)
+Dataset::Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads,
+                 const std::function<bool()>& stop)
     : returns(returns_),
       split(split_samples(returns_.rows, settings)),
       scaling(learn_scaling(returns_, split)),
       unit(scaling.unit()),
       features(settings.network, settings.lookback, returns_, scaling, all_assets(returns_.cols)),
       first_with_risk(learn::first_with_risk(split, settings)),
-      risk(make_risk(*this, settings, threads)) {}
+      risk(make_risk(*this, settings, threads, stop)) {}
 
 struct MemberTraining::Memory {
   Memory(const Dataset& data, const TrainSettings& settings, int max_threads)

@@ -15,7 +15,9 @@ namespace sharpen::learn {
 
 // What the members share; never changed once made.
 struct Dataset {
-  Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads);
+  // Throws Stopped once stop says so.
+  Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads,
+          const std::function<bool()>& stop = {});
 
   ConstMat returns;
   Split split;

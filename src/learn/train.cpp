@@ -109,7 +109,7 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
             const Threads& threads, const TrainControl& control) {
   settings.validate(returns.n());
   check_panel(returns);
-  const Dataset data(returns.matrix(), settings, threads);
+  const Dataset data(returns.matrix(), settings, threads, control.stop);
   Model model = untrained(returns, settings, periods_per_year, data);
   const Job job{data, settings, control, training_identity(returns, settings, periods_per_year)};
 

@@ -19,12 +19,13 @@
 
 namespace sharpen::risk {
 
+class Conductor;
 struct Kernels;
 
 class LowRankRisk final : public Risk {
  public:
   LowRankRisk(ConstMat returns, Index lookback, std::span<const Index> ends, double shrinkage,
-              Parts parts, const Threads& threads);
+              Parts parts, const Threads& threads, Conductor& conductor);
 
   Form form() const override { return Form::low_rank; }
   Index n() const override { return returns_.cols; }

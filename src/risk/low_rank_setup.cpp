@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "risk/conductor.hpp"
 #include "risk/kernels.hpp"
 #include "risk/low_rank.hpp"
 #include "risk/window.hpp"
@@ -17,7 +18,7 @@ namespace sharpen::risk {
 // in an order of its own, so a window's Gram matrix has the same bits in every batch.
 struct LowRankRisk::Gram {
   Gram(ConstMat returns, Index T, std::span<const Index> ends, const Kernels& kernels,
-       const Threads& threads)
+       const Threads& threads, Conductor& conductor)
       : lookback(T), first(returns.rows), band() {
     std::vector<Index> sorted(ends.begin(), ends.end());
     std::sort(sorted.begin(), sorted.end());
@@ -26,6 +27,7 @@ struct LowRankRisk::Gram {
     const Index rows = sorted.back() - first;
     band.resize(static_cast<std::size_t>(rows * T));
     threads.for_each(rows, [&](Index i, int) {
+      conductor.ask();
       const Index t = first + i;
       // The earliest window that contains row t reaches furthest back.
       const auto end = std::upper_bound(sorted.begin(), sorted.end(), t);
@@ -63,7 +65,8 @@ struct LowRankRisk::Work {
 };
 
 LowRankRisk::LowRankRisk(ConstMat returns, Index lookback, std::span<const Index> ends,
-                         double shrinkage, Parts parts, const Threads& threads)
+                         double shrinkage, Parts parts, const Threads& threads,
+                         Conductor& conductor)
     : returns_(returns),
       T_(lookback),
       Tp_(padded(lookback)),
@@ -78,12 +81,15 @@ LowRankRisk::LowRankRisk(ConstMat returns, Index lookback, std::span<const Index
       store_(static_cast<std::size_t>(per_sample_) * ends.size()),
       facts_(ends.size()) {
   for (std::size_t s = 0; s < ends.size(); ++s) facts_[s].end = ends[s];
-  const Gram gram(returns_, T_, ends, kernels_, threads);
+  const Gram gram(returns_, T_, ends, kernels_, threads, conductor);
   std::vector<Work> work;
   work.reserve(static_cast<std::size_t>(threads.count()));
   for (int i = 0; i < threads.count(); ++i) work.emplace_back(n(), T_, scratch_size());
-  threads.for_each(samples(),
-                   [&](Index s, int slot) { set(s, gram, work[static_cast<std::size_t>(slot)]); });
+  threads.for_each(samples(), [&](Index s, int slot) {
+    conductor.ask();
+    set(s, gram, work[static_cast<std::size_t>(slot)]);
+    conductor.done();
+  });
 }
 
 void LowRankRisk::set(Index s, const Gram& gram, Work& work) {

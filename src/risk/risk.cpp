@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "risk/cholesky.hpp"
+#include "risk/conductor.hpp"
 #include "risk/dense.hpp"
 #include "risk/low_rank.hpp"
 #include "risk/window.hpp"
@@ -42,7 +43,8 @@ std::vector<DenseRisk::Work> dense_work(Index n, const Threads& threads) {
 }
 
 std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<const Index> ends,
-                                         const RiskSettings& settings, const Threads& threads) {
+                                         const RiskSettings& settings, const Threads& threads,
+                                         Conductor& conductor) {
   const Index n = returns.cols;
   auto risk = std::make_unique<DenseRisk>(n, static_cast<Index>(ends.size()), settings.parts);
   auto work = dense_work(n, threads);
@@ -55,7 +57,7 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
     c.mean.resize(static_cast<std::size_t>(n));
     c.variance.resize(static_cast<std::size_t>(n));
   }
-  threads.for_each(static_cast<Index>(ends.size()), [&](Index s, int slot) {
+  const auto set = [&](Index s, int slot) {
     Centred& c = centred[static_cast<std::size_t>(slot)];
     std::vector<double>& Sigma = work[static_cast<std::size_t>(slot)].Sigma;
     const ConstMat window = returns.middle_rows(ends[static_cast<std::size_t>(s)] - T, T);
@@ -79,6 +81,11 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
     // T centred rows have rank T - 1 at most: no need to wait for a pivot to show it.
     const bool singular = settings.shrinkage == 0.0 && T - 1 < n;
     risk->set(s, work[static_cast<std::size_t>(slot)], singular);
+  };
+  threads.for_each(static_cast<Index>(ends.size()), [&](Index s, int slot) {
+    conductor.ask();
+    set(s, slot);
+    conductor.done();
   });
   return risk;
 }
@@ -136,7 +143,8 @@ void RiskSettings::validate() const {
 }
 
 std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
-                                   const RiskSettings& settings, const Threads& threads) {
+                                   const RiskSettings& settings, const Threads& threads,
+                                   const SetupControl& control) {
   settings.validate();
   if (returns.cols < 1) throw InputError("the return matrix has no columns");
   if (lookback < 2)
@@ -153,20 +161,29 @@ std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<c
                        static_cast<double>(returns.cols) > from * static_cast<double>(lookback);
   const bool low_rank =
       settings.form == Form::low_rank || (settings.form == Form::automatic && cheaper);
+  Conductor conductor(control, static_cast<Index>(ends.size()));
   if (low_rank)
     return std::make_unique<LowRankRisk>(returns, lookback, ends, settings.shrinkage,
-                                         settings.parts, threads);
-  return dense_from_windows(returns, lookback, ends, settings, threads);
+                                         settings.parts, threads, conductor);
+  return dense_from_windows(returns, lookback, ends, settings, threads, conductor);
+}
+
+std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
+                                   const RiskSettings& settings, const Threads& threads) {
+  return from_windows(returns, lookback, ends, settings, threads, SetupControl());
 }
 
 std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
-                                       const RiskSettings& settings, const Threads& threads) {
+                                       const RiskSettings& settings, const Threads& threads,
+                                       const SetupControl& control) {
   settings.validate();
   if (settings.form == Form::low_rank)
     throw InputError("form = low-rank needs a window of returns; a given covariance is dense");
   if (Sigmas.empty()) throw InputError("no covariance was given");
+  Conductor conductor(control, static_cast<Index>(Sigmas.size()));
   const Index n = Sigmas.front().rows;
   for (const ConstMat& Sigma : Sigmas) {
+    conductor.ask();
     check_symmetric(Sigma);
     if (Sigma.rows != n)
       throw InputError(
@@ -174,7 +191,7 @@ std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
   }
   auto risk = std::make_unique<DenseRisk>(n, static_cast<Index>(Sigmas.size()), settings.parts);
   auto work = dense_work(n, threads);
-  threads.for_each(static_cast<Index>(Sigmas.size()), [&](Index s, int slot) {
+  const auto set = [&](Index s, int slot) {
     DenseRisk::Work& mine = work[static_cast<std::size_t>(slot)];
     const ConstMat& given = Sigmas[static_cast<std::size_t>(s)];
     double trace = 0.0;
@@ -187,8 +204,18 @@ std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
     check_semidefinite(mine.Sigma, n, trace, mine.L);
     shrink(mine.Sigma, n, settings.shrinkage, trace);
     risk->set(s, mine);
+  };
+  threads.for_each(static_cast<Index>(Sigmas.size()), [&](Index s, int slot) {
+    conductor.ask();
+    set(s, slot);
+    conductor.done();
   });
   return risk;
+}
+
+std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
+                                       const RiskSettings& settings, const Threads& threads) {
+  return from_covariances(Sigmas, settings, threads, SetupControl());
 }
 
 std::unique_ptr<Risk> from_covariance(ConstMat Sigma, const RiskSettings& settings) {

@@ -98,8 +98,9 @@ TEST_P(EveryTraining, GoesOnToTheBitsOfAnUninterruptedOne) {
     const Folder folder;
     TrainControl control;
     control.checkpoints = folder.path("");
-    int seen = 0;
-    control.stop = [&] { return ++seen >= batches; };
+    Index seen = 0;
+    control.progress = [&](Index done, Index) { seen = done; };
+    control.stop = [&] { return seen >= batches; };
     EXPECT_THROW(train(returns(), s, 252.0, Threads(1), control), Stopped);
     control.stop = {};
     control.resume = true;
@@ -110,6 +111,18 @@ TEST_P(EveryTraining, GoesOnToTheBitsOfAnUninterruptedOne) {
     EXPECT_EQ(whole, model_bytes(train(returns(), s, 252.0, Threads(1), control)));
     EXPECT_EQ(epochs, 0);
   }
+}
+
+TEST_P(EveryTraining, StopsWhileItsCovariancesAreFactored) {
+  const TrainSettings s = settings();
+  if (s.alpha == 0.0 && s.validation == 0.0) return;  // has none
+  TrainControl control;
+  Index asked = 0, batches = 0;
+  control.progress = [&](Index done, Index) { batches = done; };
+  control.stop = [&] { return ++asked == 5; };
+  EXPECT_THROW(train(returns(), s, 252.0, Threads(2), control), Stopped);
+  EXPECT_EQ(asked, 5);
+  EXPECT_EQ(batches, 0);
 }
 
 TEST_P(EveryTraining, LearnsNothingFromTheValidationButWhenToStop) {
