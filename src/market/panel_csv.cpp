@@ -3,12 +3,12 @@
 #include <cmath>
 #include <new>
 
-#include "market/panel_kind.hpp"
 #include "market/panel_rows.hpp"
 #include "market/text_file.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/panel.hpp"
+#include "sharpen/market/panel_kind.hpp"
 
 namespace sharpen::market {
 

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <optional>
 
-#include "market/panel_kind.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/market/panel_kind.hpp"
 
 namespace sharpen::market {
 

@@ -1,4 +1,4 @@
-#include "market/panel_kind.hpp"
+#include "sharpen/market/panel_kind.hpp"
 
 #include <fmt/format.h>
 

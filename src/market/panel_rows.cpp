@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "market/number.hpp"
-#include "market/panel_kind.hpp"
 #include "market/text_file.hpp"
+#include "sharpen/market/panel_kind.hpp"
 
 namespace sharpen::market {
 
