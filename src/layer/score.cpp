@@ -11,7 +11,7 @@ namespace sharpen::layer {
 void ScoreSettings::validate() const {
   if (!raw) return;
   if (net == Net::any)
-    throw InputError("score-scale = raw needs net = positive: it is the paper's budget scale");
+    throw InputError("raw-score = true needs net = positive: it is the paper's budget scale");
   settings::check("offset", offset);
 }
 
