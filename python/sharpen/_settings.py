@@ -164,5 +164,6 @@ def documented(command: str, hidden: Iterable[str]) -> Callable[[Function], Func
 
 def _described(row: dict[str, Any]) -> str:
     values = f"; one of {', '.join(row['choices'])}" if row["choices"] else ""
-    default = f" (default: {row['default']})" if row["default"] else ""
+    words = _core.in_python_words(row["default"])
+    default = f" (default: {words})" if words else ""
     return f"{row['text']}{values}{default}"

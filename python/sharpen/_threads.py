@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 from ._core import InputError
 
@@ -21,11 +20,9 @@ def get_threads() -> int:
     return _count
 
 
-def checked(count: Any) -> int:
+def checked(count: int) -> int:
     if isinstance(count, bool):
         raise TypeError("threads is a bool; give a whole number")
-    if isinstance(count, float) and count.is_integer():
-        count = int(count)
     try:
         found = operator.index(count)
     except TypeError:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -159,6 +160,21 @@ def test_a_split_by_time_can_be_predicted(X):
     with pytest.raises(sharpen.InputError, match="cv: a row is tested more than once"):
         twice = [([0, 1, 2], [3]), ([0, 1], [3])]
         sharpen.cross_val_predict(SparseTangentPortfolio(3), X, cv=twice)
+    both = sharpen.cross_val_predict(SparseTangentPortfolio(3), X, None, cv=split, n_jobs=2)
+    pd.testing.assert_series_equal(both, found, check_exact=True)
+    with pytest.raises(TypeError, match="give cv="):
+        sharpen.cross_val_predict(SparseTangentPortfolio(3), X, split)
+
+
+def test_prices_in_the_place_of_returns_are_doubted():
+    prices = sharpen.simulate(assets=6, days=100, seed=1)
+    with pytest.warns(sharpen.SharpenWarning, match="X: the values look like prices .*pct_change"):
+        SparseTangentPortfolio(2).fit(prices)
+    with pytest.warns(sharpen.SharpenWarning, match="X: the values look like gross returns"):
+        SparseTangentPortfolio(2).fit(1 + prices.pct_change().dropna())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SparseTangentPortfolio(2).fit(prices.pct_change().dropna())
 
 
 def test_single_precision_stays(X):

@@ -9,7 +9,7 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 SAYS = {
     "paper_study.py": "report.html: open it in a browser",
-    "sklearn_pipeline.py": "Sharpe ratio a year, future",
+    "sklearn_pipeline.py": "The fitted ratio flatters",
     "torch_predictor.py": "decide",
 }
 

@@ -219,6 +219,32 @@ def test_wrong_arguments_of_report_are_named(done, tmp_path):
     with pytest.raises(sharpen.InputError, match="table = sharp .*sharpe"):
         done.report(out=tmp_path / "t.md", table="sharp", replications=200, progress=False)
     assert not (tmp_path / "t.md").exists()
+    for table in (["x"], "x"):
+        with pytest.raises(sharpen.InputError, match="table = x "):
+            done.report(table=table, replications=200, progress=False)
+    with pytest.raises(TypeError, match="table is 3; give names of tables"):
+        done.report(table=3)
+    with pytest.raises(sharpen.InputError, match="t.pdf has an ending of no format; use .html"):
+        done.report(out=tmp_path / "t.pdf", replications=200, progress=False)
+    assert not (tmp_path / "t.pdf").exists()
+    done.report(out=tmp_path / "t.pdf", format="text", replications=200, progress=False)
+    assert (tmp_path / "t.pdf").exists()
+
+
+def test_one_table_may_be_a_text(done):
+    report = done.report(replications=200, progress=False)
+    name = report.tables[0]
+    assert report.text("md", name) == report.text("md", [name]) == report.text("md", (name,))
+
+
+def test_a_dry_run_needs_no_folder(market, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    counts = sharpen.study({"small": market}, **GRID, dry_run=True, progress=False)
+    assert counts["cells"] == counts["missing"] == 8 and not list(tmp_path.iterdir())
+    assert sharpen.study(preset="demo", dry_run=True, progress=False)["missing"] > 0
+
+
+def test_files_that_are_no_study_are_refused(tmp_path):
     junk = tmp_path / "study.db"
     junk.write_bytes(b"junk")
     with pytest.raises(sharpen.InputError, match="study.db"):

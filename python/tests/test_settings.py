@@ -1,0 +1,188 @@
+"""Keyword arguments: found by help and completion, taken in any sensible form, told in Python's
+words."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sharpen
+import sharpen._core
+
+FUNCTIONS = "solve simulate backtest compare train predict study report".split()
+# Settings without a meaning here, or by another name: data in memory, printing, a and b.
+OF_THE_PROGRAM = set(
+    "json print_config config log_level version help prices moments mean cov format demo explain "
+    "seed dry_run require_ok list first second out force returns gross".split()
+)
+
+
+@pytest.fixture(scope="module")
+def market():
+    return sharpen.simulate(assets=6, days=160, seed=1)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_and_help_list_every_setting(name):
+    function = getattr(sharpen, name)
+    parameters = inspect.signature(function).parameters
+    assert not any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    for row in sharpen._core.settings_of(name):
+        setting = "from_" if row["name"] == "from" else row["name"]
+        if setting in OF_THE_PROGRAM or setting in function.__code__.co_varnames:
+            continue
+        assert parameters[setting].kind is inspect.Parameter.KEYWORD_ONLY
+        assert f"{setting} : {row['text']}" in function.__doc__
+    assert "--" not in function.__doc__.partition("Settings, None")[2]
+
+
+def test_every_listed_setting_is_taken(market):
+    for name in FUNCTIONS:
+        function = getattr(sharpen, name)
+        own = function.__code__.co_varnames
+        for setting in inspect.signature(function).parameters:
+            if setting in own:
+                continue
+            try:
+                function(**{setting: None})
+            except TypeError as error:
+                assert "unexpected keyword" not in str(error), (name, setting)
+            except sharpen.InputError as error:
+                assert "needs a market" in str(error)
+
+
+@pytest.mark.parametrize(
+    "function, name, hint",
+    [
+        (sharpen.solve, "optimiser", "; did you mean optimizer?"),
+        (sharpen.backtest, "proggress", "; did you mean progress?"),
+        (sharpen.solve, "lookbak", "; did you mean lookback?"),
+        (sharpen.train, "lr", "; did you mean learning_rate?"),
+        (sharpen.train, "batch_size", "; did you mean batch?"),
+        (sharpen.backtest, "cost", "; did you mean cost_bps?"),
+        (sharpen.backtest, "start", "; did you mean from_?"),
+        (sharpen.solve, "end", "; did you mean to?"),
+        (sharpen.solve, "max_weight", "; there are no bounds on weights; optimizer='mssrm-long'"),
+        (sharpen.backtest, "long_only", "; there are no bounds on weights; optimizer='mssrm-long'"),
+        (sharpen.train, "device", "; the CPU is all that is used"),
+        (sharpen.compare, "xyzzy", "; settings of sharpen.compare: replications, block, "),
+        (sharpen.solve, "\udc80\udc80\udc80\udc80", "; settings of sharpen.solve: from_, to, "),
+    ],
+)
+def test_a_name_that_is_none_tells_what_is_there(market, function, name, hint):
+    with pytest.raises(TypeError) as caught:
+        if function is sharpen.compare:
+            function("a", "b", **{name: 1})
+        else:
+            function(market, **{name: 1})
+    expected = f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}"
+    assert str(caught.value).startswith(expected)
+
+
+@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Index, pd.Series, lambda x: iter(x)])
+def test_lists_are_taken_from_any_sequence(market, make):
+    names = list(market)[1:4]
+    if not hasattr(make(names), "__len__"):
+        with pytest.raises(TypeError, match="tickers is of type list_iterator"):
+            sharpen.solve(market, 2, tickers=make(names))
+        return
+    assert sharpen.solve(market, 2, tickers=make(names)).names == names
+    small = dict(k=2, ensemble=1, epochs=1, lookback=20, progress=False)
+    model = sharpen.train(market, hidden=make([8, 4]), **small)
+    assert model == sharpen.train(market, hidden="8,4", **small)
+
+
+def test_a_list_is_taken_only_where_it_means_something(market):
+    for value in ([1, 2], np.array([1, 2]), {"a": 1}, {1, 2}):
+        with pytest.raises(TypeError, match="lookback is of type"):
+            sharpen.solve(market, 2, lookback=value)
+    with pytest.raises(TypeError, match="tickers is of type dict"):
+        sharpen.solve(market, 2, tickers={"S001": 1})
+
+
+def test_lists_of_a_study_are_taken_from_any_sequence(market):
+    counts = [
+        sharpen.study(
+            {"m": market}, frameworks=make(["rolling"]), optimizers=make(["swap", "equal"]),
+            k=make([2, 3]), costs=make([0.0, 5.0]), lookback=40, dry_run=True, progress=False,
+        )
+        for make in (list, np.array, pd.Series, pd.Index)
+    ]
+    assert all(count["cells"] == counts[0]["cells"] > 2 for count in counts)
+
+
+def test_whole_numbers_may_be_floats(market):
+    settings = dict(k=2, progress=False)
+    found = sharpen.backtest(market, lookback=40.0, rebalance=np.float64(5), threads=1.0, **settings)
+    expected = sharpen.backtest(market, lookback=40, rebalance=5, **settings)
+    pd.testing.assert_series_equal(found.returns, expected.returns, check_exact=True)
+    assert sharpen.simulate(assets=3.0, days=np.float32(20)).shape == (20, 3)
+    with pytest.raises(sharpen.InputError, match="rebalance = 21.5 is not a whole number"):
+        sharpen.backtest(market, rebalance=21.5)
+    with pytest.raises(TypeError, match="k = 10.0 is neither a count such as 5 nor a share"):
+        sharpen.solve(market, 10.0)
+
+
+def test_messages_have_the_words_of_python(market, tmp_path):
+    def told(call, *arguments, error=sharpen.InputError, **settings):
+        with pytest.raises(error) as caught:
+            call(*arguments, **settings)
+        return str(caught.value)
+
+    run = sharpen.backtest(market, k=2, lookback=40, progress=False)
+    folder = "give a folder that sharpen.backtest(out=...) wrote"
+    assert folder in told(sharpen.compare, run, str(tmp_path / "none"))
+    assert "`sharpen.study(out=...)` has written" in told(sharpen.Study.load, tmp_path / "none")
+    assert 'give lookback="all", lookback=159 or less' in told(sharpen.solve, market, lookback=2020)
+    flag = told(sharpen.solve, market, certify=1, error=TypeError)
+    assert flag == "certify = 1 is neither True nor False"
+    with pytest.warns(sharpen.SharpenWarning, match="give periods_per_year=252"):
+        found = sharpen.backtest(market, k=2, lookback=40, periods_per_year=12, progress=False)
+    assert "--" not in str(found).replace("---", "")
+
+
+@pytest.mark.parametrize(
+    "theirs, ours",
+    [
+        ("--max-age DAYS refuses", "max_age refuses"),
+        ("give -k 5 or --max-gap.", "give k=5 or max_gap."),
+        ("give -k 5%, or", 'give k="5%", or'),
+        ("give --universe available, or", 'give universe="available", or'),
+        ("--periods-per-year 252. Then", "periods_per_year=252. Then"),
+        ("the --max-gaps and low-rank", "the --max-gaps and low-rank"),
+        ("a file; give --returns FILE", "a file; give returns"),
+        ("--cost-bps", "cost_bps"),
+    ],
+)
+def test_words(theirs, ours):
+    assert sharpen._core.in_python_words(theirs) == ours
+
+
+def lines_of_warnings(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    assert caught and all(w.category is sharpen.SharpenWarning for w in caught)
+    return {w.filename for w in caught}
+
+
+def test_warnings_are_told_at_the_callers_line(market):
+    model = sharpen.train(market, k=2, ensemble=1, epochs=1, lookback=20, progress=False)
+    a = sharpen.backtest(market, k=2, lookback=20, progress=False)
+    b = sharpen.backtest(market, k=2, lookback=120, progress=False)
+    for call in (
+        lambda: model.predict(market),  # old prices
+        lambda: sharpen.predict(model, market),
+        lambda: a.compare(b),  # of other dates
+        lambda: sharpen.compare(a, b),
+        lambda: sharpen.solve(market, 2, periods_per_year=12),
+        lambda: sharpen.SparseTangentPortfolio(2).fit(market),
+    ):
+        assert lines_of_warnings(call) == {__file__}
+
+
+def test_the_package_shows_its_own_names_only():
+    shown = [name for name in dir(sharpen) if not name.startswith("_")]
+    assert sorted(shown) == sorted([*(n for n in sharpen.__all__ if n[0] != "_"), "torch"])
