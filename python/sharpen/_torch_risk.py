@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any, Optional, Sequence
 
@@ -9,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from . import _core, _data, _threads
+from . import _core, _data, _progress, _threads
 from ._core import InputError
 from ._solve import SharpenWarning
 
@@ -20,12 +21,17 @@ _LAYERS = 8  # set up at the same time on one model
 class _Model:
     """A risk model, what it was made from, and the layers that were used on it last."""
 
-    def __init__(self, maker: str, arguments: dict[str, Any]) -> None:
+    def __init__(
+        self, maker: str, arguments: dict[str, Any], progress: Optional[bool] = False
+    ) -> None:
         self.maker = maker
         self.arguments = arguments
-        self.core: _core.RiskModel = getattr(_core, maker)(
-            **arguments, threads=_threads.get_threads()
-        )
+        with _progress.bar(progress) as report:
+            self.core: _core.RiskModel = getattr(_core, maker)(
+                **arguments,
+                threads=_threads.get_threads(),
+                report=_later(report) if progress is None else report,
+            )
         self.layers: dict[Any, _core.Layer] = {}  # the one used last at the end
         self.latest: Any = None
 
@@ -90,6 +96,7 @@ class Risk:
         form: str = "auto",
         score: Optional[str] = None,
         ends: Optional[Any] = None,
+        progress: Optional[bool] = None,
     ) -> "Risk":
         """One sample for each row of ``returns`` (T, n) that has ``lookback`` rows before it.
 
@@ -99,7 +106,8 @@ class Risk:
         ``ends[i]``; ``ends=[T]`` is the window for the next, unknown row.
 
         ``score`` prepares for one score of the layer only, ``"symmetric"`` or ``"cholesky"``;
-        both by default.
+        both by default. ``progress``: a bar, as for ``sharpen.train``; None shows it once factoring
+        has taken a while. Ctrl-C stops it between two samples.
         """
         cells = np.array(_data.table(returns, "returns").values)  # may change under our feet
         rows = cells.shape[0]
@@ -112,6 +120,11 @@ class Risk:
             raise InputError(
                 f"returns[{row}, {column}] is {cells[row, column]}; give finite numbers"
             )
+        try:
+            _core.check_returns(cells)
+        except InputError as error:
+            what = str(error).partition(";")[0]
+            raise InputError(f"{what}; give simple returns, p[1:] / p[:-1] - 1") from None
         if ends is None:
             if rows <= length:
                 raise InputError(
@@ -135,11 +148,16 @@ class Risk:
             "lower": lower,
             "root": root,
         }
-        return cls(_Model("risk_from_windows", arguments), _count(len(stops)))
+        return cls(_Model("risk_from_windows", arguments, progress), _count(len(stops)))
 
     @classmethod
     def from_covariance(
-        cls, Sigma: Any, *, shrinkage: float = 0.0, score: Optional[str] = None
+        cls,
+        Sigma: Any,
+        *,
+        shrinkage: float = 0.0,
+        score: Optional[str] = None,
+        progress: Optional[bool] = None,
     ) -> "Risk":
         """Samples from covariances (n, n) or (B, n, n), shrunk like a window's if asked for.
 
@@ -162,7 +180,7 @@ class Risk:
             "each": each,
         }
         try:
-            model = _Model("risk_from_covariances", arguments)
+            model = _Model("risk_from_covariances", arguments, progress)
         except InputError as error:
             message = str(error)
             raise InputError(
@@ -336,6 +354,17 @@ except ImportError:
     pass
 else:
     default_collate_fn_map[Risk] = _collated
+
+
+def _later(report: Optional[_progress.Report]) -> Optional[_progress.Report]:
+    """Nothing to see where there is nothing to wait for."""
+    start = time.monotonic()
+
+    def told(stage: str, done: float, total: float, note: str) -> None:
+        if report is not None and time.monotonic() - start > 0.5:
+            report(stage, done, total, note)
+
+    return None if report is None else told
 
 
 def _unlabelled(Sigma: Any) -> Any:

@@ -17,7 +17,10 @@
 #include "sharpen/base/threads.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/configure.hpp"
+#include "sharpen/market/panel_kind.hpp"
+#include "sharpen/risk/setup.hpp"
 #include "sharpen/select/select.hpp"
+#include "work.hpp"
 
 namespace sharpen::python {
 
@@ -45,30 +48,51 @@ risk::Form form_of(const std::string& name) {
   throw InputError("form = " + name + " is not one of auto, dense, low-rank");
 }
 
+// Factoring is long work: it can be interrupted, and says how far it is.
+risk::SetupControl control_of(Work& work) {
+  work.stage("factoring");
+  return {.progress =
+              [&work](Index done, Index samples) {
+                work.progress(static_cast<double>(done), static_cast<double>(samples));
+              },
+          .stop = [&work] { return work.stopped(); }};
+}
+
 std::shared_ptr<RiskModel> risk_from_windows(const Matrix& returns, Index lookback,
                                              const Indices& ends, double shrinkage,
                                              const std::string& form, bool lower, bool root,
-                                             int threads) {
-  const nb::gil_scoped_release release;
+                                             int threads, nb::object report) {
   const ConstMat given = python::view(returns);
-  auto model = std::make_shared<RiskModel>();
-  model->returns.assign(given.data, given.data + given.rows * given.cols);
   const risk::RiskSettings settings{.shrinkage = shrinkage,
                                     .form = form_of(form),
                                     .parts = {.lower = lower, .root = root, .restriction = true}};
-  model->risk = risk::from_windows({model->returns.data(), given.rows, given.cols}, lookback,
-                                   view(ends), settings, Threads(threads));
-  return model;
+  Work work(std::move(report));
+  return work.run([&] {
+    auto model = std::make_shared<RiskModel>();
+    model->returns.assign(given.data, given.data + given.rows * given.cols);
+    model->risk = risk::from_windows({model->returns.data(), given.rows, given.cols}, lookback,
+                                     view(ends), settings, Threads(threads), control_of(work));
+    return model;
+  });
+}
+
+// Throws InputError for a panel that, by the whole, is one of prices or of gross returns.
+void check_returns(const Matrix& returns) {
+  const nb::gil_scoped_release release;
+  const ConstMat given = python::view(returns);
+  market::check_kind({given.data, static_cast<std::size_t>(given.rows * given.cols)},
+                     market::PanelKind::returns, "returns");
 }
 
 // What the library has against each of the matrices.
 std::map<Index, std::string> refusals(std::span<const ConstMat> matrices, double shrinkage,
-                                      const Threads& threads) {
+                                      const Threads& threads, const Work& work) {
   const risk::RiskSettings settings{.shrinkage = shrinkage,
                                     .form = risk::Form::dense,
                                     .parts = {.lower = false, .root = false, .restriction = true}};
   std::vector<std::string> found(matrices.size());
   threads.for_each(static_cast<Index>(matrices.size()), [&](Index i, int) {
+    if (work.stopped()) throw risk::Stopped();
     try {
       risk::from_covariance(matrices[static_cast<std::size_t>(i)], settings);
     } catch (const InputError& error) {
@@ -83,31 +107,39 @@ std::map<Index, std::string> refusals(std::span<const ConstMat> matrices, double
 
 // With `each`, a matrix that is no covariance is a sample of status invalid_input, and among the
 // refused; otherwise it throws.
+std::shared_ptr<RiskModel> made_from(std::vector<ConstMat> matrices,
+                                     const risk::RiskSettings& settings, bool each,
+                                     const Threads& threads, Work& work) {
+  auto model = std::make_shared<RiskModel>();
+  const risk::SetupControl control = control_of(work);
+  try {
+    model->risk = risk::from_covariances(matrices, settings, threads, control);
+  } catch (const InputError&) {
+    if (!each) throw;
+    model->refused = refusals(matrices, settings.shrinkage, threads, work);
+    // A covariance of zeros is what the library gives that status for.
+    const Index n = matrices.front().rows;
+    const std::vector<double> zeros(static_cast<std::size_t>(n * n));
+    for (const auto& [i, why] : model->refused)
+      matrices[static_cast<std::size_t>(i)] = {zeros.data(), n, n};
+    model->risk = risk::from_covariances(matrices, settings, threads, control);
+  }
+  return model;
+}
+
 std::shared_ptr<RiskModel> risk_from_covariances(const Cube& Sigmas, double shrinkage, bool lower,
-                                                 bool root, bool each, int threads) {
-  const nb::gil_scoped_release release;
+                                                 bool root, bool each, int threads,
+                                                 nb::object report) {
   const auto rows = static_cast<Index>(Sigmas.shape(1)), cols = static_cast<Index>(Sigmas.shape(2));
   std::vector<ConstMat> matrices;
   for (std::size_t i = 0; i < Sigmas.shape(0); ++i)
     matrices.emplace_back(Sigmas.data() + static_cast<Index>(i) * rows * cols, rows, cols);
-  auto model = std::make_shared<RiskModel>();
   const risk::RiskSettings settings{.shrinkage = shrinkage,
                                     .form = risk::Form::dense,
                                     .parts = {.lower = lower, .root = root, .restriction = true}};
   settings.validate();  // whatever is thrown below is about a matrix
-  const Threads workers(threads);
-  try {
-    model->risk = risk::from_covariances(matrices, settings, workers);
-  } catch (const InputError&) {
-    if (!each) throw;
-    model->refused = refusals(matrices, shrinkage, workers);
-    // A covariance of zeros is what the library gives that status for.
-    const std::vector<double> zeros(static_cast<std::size_t>(rows * cols));
-    for (const auto& [i, why] : model->refused)
-      matrices[static_cast<std::size_t>(i)] = {zeros.data(), rows, cols};
-    model->risk = risk::from_covariances(matrices, settings, workers);
-  }
-  return model;
+  Work work(std::move(report));
+  return work.run([&] { return made_from(matrices, settings, each, Threads(threads), work); });
 }
 
 std::vector<std::string> statuses_of(const RiskModel& model) {
@@ -119,6 +151,13 @@ std::vector<std::string> statuses_of(const RiskModel& model) {
 // The layer's settings are those of a training.
 layer::LayerSettings layer_settings(const SettingTexts& given, Index n) {
   return learn::training_settings(values_of(settings::train, given)).layer_for(n);
+}
+
+// Throws InputError for what no number of assets could mend.
+void check_layer(const SettingTexts& given) {
+  layer::LayerSettings settings = learn::training_settings(values_of(settings::train, given)).layer;
+  settings.k = 1;
+  settings.validate(1);
 }
 
 // A layer on one risk model, with the memory of the passes that are not under way.
@@ -321,10 +360,14 @@ void add_layer(nb::module_& module) {
              nb::arg("settings"), nb::arg("optimizer"), nb::arg("threads"));
   module.def("risk_from_windows", &risk_from_windows, nb::arg("returns"), nb::arg("lookback"),
              nb::arg("ends"), nb::arg("shrinkage"), nb::arg("form"), nb::arg("lower"),
-             nb::arg("root"), nb::arg("threads"));
+             nb::arg("root"), nb::arg("threads"), nb::arg("report").none());
   module.def("risk_from_covariances", &risk_from_covariances, nb::arg("Sigmas"),
              nb::arg("shrinkage"), nb::arg("lower"), nb::arg("root"), nb::arg("each"),
-             nb::arg("threads"));
+             nb::arg("threads"), nb::arg("report").none());
+  module.def("check_returns", &check_returns, nb::arg("returns"),
+             "Raises InputError for values that look like prices or gross returns.");
+  module.def("check_layer", &check_layer, nb::arg("settings"),
+             "Raises InputError for settings of the layer that do not go together.");
 }
 
 }  // namespace sharpen::python

@@ -1,7 +1,13 @@
 """sharpen.torch.Risk: alignment, indexing, pickling, loaders."""
 
 import copy
+import os
 import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 import warnings
 
 import numpy as np
@@ -373,3 +379,76 @@ def test_wrong_input_is_named(returns, make, error, message):
         make(returns[:60, :7])
     if isinstance(caught.value, ValueError):
         assert isinstance(caught.value, sharpen.InputError)
+
+
+@pytest.mark.parametrize("make", [
+    "Risk.from_windows(r, 600)",
+    "Risk.from_covariance(np.broadcast_to(S, (80, 700, 700)))",
+])
+def test_ctrl_c_stops_the_factoring(make):
+    """Which would take ten seconds."""
+    script = textwrap.dedent(
+        f"""
+        import numpy as np
+        import sharpen
+        from sharpen.torch import Risk
+        sharpen.set_threads(1)
+        r = np.random.default_rng(0).normal(size=(700, 700)) * 0.01
+        S = np.cov(r.T) + 1e-5 * np.eye(700)
+        try:
+            print("ready", flush=True)
+            {make}
+            print("too late")
+        except KeyboardInterrupt:
+            print("stopped")
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.5)
+    start = time.monotonic()
+    os.kill(child.pid, signal.SIGINT)
+    out, _ = child.communicate(timeout=300)
+    assert out == "stopped\n" and time.monotonic() - start < 3
+
+
+def test_progress_of_the_factoring(returns, monkeypatch):
+    import tqdm.auto
+
+    told = []
+
+    class Drawn:
+        n = 0
+
+        def __init__(self, total, desc, **_):
+            told.append((desc, total))
+            self.total = total
+
+        def update(self, more):
+            self.n += more
+            told.append(self.n)
+
+        def close(self):
+            pass
+
+    monkeypatch.setattr(tqdm.auto, "tqdm", Drawn)
+    Risk.from_windows(returns[:60, :7], 20, progress=True)
+    assert told[0] == ("factoring", 40) and told[-1] == 40
+    told.clear()
+    Risk.from_covariance(np.array([np.eye(3)] * 5), progress=True)
+    assert told[0] == ("factoring", 5) and told[-1] == 5
+    told.clear()
+    Risk.from_windows(returns[:60, :7], 20)  # over before anybody could see it
+    assert told == []
+    with pytest.raises(TypeError, match="progress is of type int"):
+        Risk.from_windows(returns[:60, :7], 20, progress=1)
+
+
+def test_prices_are_no_returns(returns):
+    prices = 100 * np.cumprod(1 + returns[:60, :7], axis=0)
+    with pytest.raises(sharpen.InputError, match=r"^returns: the values look like prices \(all "
+                       r"between .*\); give simple returns, p\[1:\] / p\[:-1\] - 1$"):
+        Risk.from_windows(prices, 20)
+    with pytest.raises(sharpen.InputError, match="look like gross returns 1 \\+ r"):
+        Risk.from_windows(1 + returns[:60, :7], 20)
+    assert len(Risk.from_windows(prices[1:] / prices[:-1] - 1, 20)) == 39
