@@ -233,7 +233,7 @@ def mixed_loss(
 
     ``mixing="balanced"`` scales D so that its gradient at mu has the root mean square of P's:
     the scale is a constant of the batch and is not differentiated. It needs ``w`` computed from
-    ``mu``.
+    ``mu``, and goes back through the layer once more than ``"literal"`` to find the scale.
 
     No row spoils the batch: a row of w with a NaN (an invalid input) counts as no position, as in
     training, and a row of mu that is not finite counts as no error, in means over all B rows. Such
@@ -258,9 +258,9 @@ def mixed_loss(
             raise InputError("mixing = balanced needs gradients; use literal under no_grad")
         if not (mu.requires_grad and w.requires_grad):
             raise InputError("mixing = balanced needs w computed from mu, with gradients")
-        loss: Tensor = _Balanced.apply(
-            mu, *_gradients(mu, _decision_loss(w, r), _prediction_loss(mu, r), weight)
-        )
+        decision, prediction = _decision_loss(w, r), _prediction_loss(mu, r)
+        loss: Tensor = weight * _balance(mu, decision, prediction) * decision
+        loss = loss if weight == 1.0 else loss + (1.0 - weight) * prediction
     elif weight == 1.0:
         loss = _decision_loss(w, r)
     elif weight == 0.0:
@@ -282,30 +282,12 @@ def _prediction_loss(mu: Tensor, r: Tensor) -> Tensor:
     return ((mu - r).masked_fill(unusable, 0.0) ** 2).sum(dim=1).mean()
 
 
-def _gradients(
-    mu: Tensor, decision: Tensor, prediction: Tensor, alpha: float
-) -> tuple[Tensor, Tensor]:
-    """The gradient of the balanced loss at mu, and the loss."""
+def _balance(mu: Tensor, decision: Tensor, prediction: Tensor) -> Tensor:
+    """What makes the gradient of D at mu as large as that of P; 0 where it is nothing."""
     (dD_dmu,) = torch.autograd.grad(decision, mu, retain_graph=True, allow_unused=True)
     if dD_dmu is None:
         raise InputError("mixing = balanced needs w computed from mu: it does not depend on it")
     (dP_dmu,) = torch.autograd.grad(prediction, mu, retain_graph=True)
     size = dD_dmu.double().square().sum()
     balance = (dP_dmu.double().square().sum() / size).sqrt() if size > 0 else size
-    balance = balance.to(mu.dtype)
-    gradient = alpha * balance * dD_dmu + (1.0 - alpha) * dP_dmu
-    return gradient, (alpha * balance * decision + (1.0 - alpha) * prediction).detach()
-
-
-class _Balanced(torch.autograd.Function):
-    """The gradient is known already: going back through the layer again would find the same."""
-
-    @staticmethod
-    def forward(ctx: Any, mu: Tensor, gradient: Tensor, loss: Tensor) -> Any:
-        ctx.save_for_backward(gradient)
-        return loss.clone()
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        (gradient,) = ctx.saved_tensors
-        return gradients[0] * gradient, None, None
+    return balance.to(mu.dtype)

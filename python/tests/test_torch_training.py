@@ -53,6 +53,25 @@ def test_balanced_mixing_scales_the_decision_gradient(risk, alpha, dtype):
     assert torch.allclose(mu.grad, 3.0 * (alpha * c * dD + (1 - alpha) * dP), rtol=1e-4)
 
 
+@pytest.mark.parametrize("alpha", [0.25, 1.0])
+def test_balanced_mixing_goes_back_to_all_that_the_weights_come_from(risk, alpha):
+    """Parameters that reach w by another way than mu have their gradient, scaled like mu's."""
+    torch.manual_seed(2)
+    q = (1e-3 * torch.randn(16, 8, dtype=torch.float64)).requires_grad_()
+    off = torch.full((8,), 1e-4, dtype=torch.float64).requires_grad_()
+    size = torch.ones(1, dtype=torch.float64).requires_grad_()
+    w = size * SparseTangent(3)(q + off, risk[:16])
+    r = risk.targets[:16]
+    decision, prediction = parts(q, w, r)
+    dD = torch.autograd.grad(decision, (q, off, size), retain_graph=True)
+    (dP,) = torch.autograd.grad(prediction, q, retain_graph=True)
+    c = dP.norm() / dD[0].norm()
+    mixed_loss(q, w, r, alpha, mixing="balanced").backward()
+    assert torch.allclose(q.grad, alpha * c * dD[0] + (1 - alpha) * dP, rtol=1e-10, atol=0)
+    assert torch.allclose(off.grad, alpha * c * dD[1], rtol=1e-10, atol=0)
+    assert torch.allclose(size.grad, alpha * c * dD[2], rtol=1e-10, atol=0)
+
+
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("bad", [float("inf"), float("nan")])
 @pytest.mark.parametrize("unknown", [0.0, float("nan")])
