@@ -108,8 +108,8 @@ def call_overhead() -> None:
     layer = SparseTangent(4)
     mu = torch.randn(1, 20, dtype=torch.float64, requires_grad=True)
     g, out = torch.ones(1, 20, dtype=torch.float64), torch.empty(1, 20, dtype=torch.float64)
-    threads = layer.threads
-    core = risk._model.layer((layer._key, threads), layer.settings, threads)
+    threads, (key, texts) = layer.threads, layer._layer
+    core = risk._model.layer((key, threads), texts, threads)
     samples = risk._index
 
     def direct() -> None:
@@ -151,8 +151,8 @@ def against_the_closed_form(n: int, batch: int) -> tuple[float, float]:
         ):
             sys.exit(f"the layer and the closed form disagree at n = {n}, B = {batch}")
 
-    threads = layer.threads
-    core = risk._model.layer((layer._key, threads), layer.settings, threads)
+    threads, (key, texts) = layer.threads, layer._layer
+    core = risk._model.layer((key, threads), texts, threads)
     out, samples = torch.empty_like(mu), risk._index
 
     def direct() -> None:

@@ -11,7 +11,9 @@ float32 in gives float32 out.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Optional, Union
+import operator
+from types import MappingProxyType
+from typing import Any, Mapping, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -80,59 +82,122 @@ def _vjp(gradient: Tensor, layer_pass: _core.Pass) -> Tensor:
     return out
 
 
+# Of SparseTangent, which None stands for, too.
+_DEFAULTS: dict[str, Any] = {
+    "k": "10%",
+    "beta": 5.0,
+    "score": "symmetric",
+    "raw_score": False,
+    "reoptimization": "restricted",
+    "topk": "newton",
+    "sizing": "volatility",
+    "target_volatility": 0.10,
+    "periods_per_year": 252.0,
+    "offset": 0.01,
+    "net": "positive",
+}
+
+
+def _setting(name: str, doc: str) -> Any:
+    def get(self: SparseTangent) -> Any:
+        return self._values[name]
+
+    def change(self: SparseTangent, value: Any) -> None:
+        self._set({**self._values, name: value})
+
+    return property(get, change, doc=doc)
+
+
 class SparseTangent(nn.Module):
     """Signal in, sparse maximum-Sharpe weights out, exact gradients back.
 
     ``k`` is a count or a share such as ``"10%"``, ``beta`` the sharpness of the soft selection.
-    The other arguments are the settings of ``sharpen train`` with underscores, and have its
-    defaults, which None stands for, too; ``target_volatility`` is per year of
-    ``periods_per_year`` periods.
+    ``reoptimization`` says what the selection p is for: ``"restricted"`` weighs the names that it
+    chose alone, and holds k of them as ``beta`` grows; ``"masked"``, the paper's, multiplies the
+    signal by p, and its weights are dense however large ``beta`` is. At any ``beta``, ``decide``
+    holds at most k names, exactly.
+
+    The other arguments are the settings of ``sharpen train`` with underscores;
+    ``target_volatility`` is per year of ``periods_per_year`` periods. None stands for a default.
+
+    All are attributes that can be changed between calls, ``layer.beta = 10.0``, and are checked as
+    here; ``layer.settings`` has them all, so that ``SparseTangent(**layer.settings)`` is a twin.
     """
 
     def __init__(
         self,
-        k: Union[int, str] = "10%",
-        beta: float = 5.0,
+        k: Union[int, str, None] = "10%",
+        beta: Optional[float] = 5.0,
         *,
-        score: str = "symmetric",
-        raw_score: bool = False,
-        reoptimization: str = "masked",
-        topk: str = "newton",
-        sizing: str = "volatility",
-        target_volatility: float = 0.10,
-        periods_per_year: float = 252.0,
-        offset: float = 0.01,
-        net: str = "positive",
+        score: Optional[str] = "symmetric",
+        raw_score: Optional[bool] = False,
+        reoptimization: Optional[str] = "restricted",
+        topk: Optional[str] = "newton",
+        sizing: Optional[str] = "volatility",
+        target_volatility: Optional[float] = 0.10,
+        periods_per_year: Optional[float] = 252.0,
+        offset: Optional[float] = 0.01,
+        net: Optional[str] = "positive",
         threads: Optional[int] = None,
     ) -> None:
         super().__init__()
-        if isinstance(k, (bool, float)):
+        self._set(
+            {
+                "k": k,
+                "beta": beta,
+                "score": score,
+                "raw_score": raw_score,
+                "reoptimization": reoptimization,
+                "topk": topk,
+                "sizing": sizing,
+                "target_volatility": target_volatility,
+                "periods_per_year": periods_per_year,
+                "offset": offset,
+                "net": net,
+            }
+        )
+        self.threads = threads
+
+    k = _setting("k", "The number of names, or a share of the assets such as ``'10%'``.")
+    beta = _setting("beta", "The sharpness of the soft selection.")
+    score = _setting("score", "``'symmetric'`` or ``'cholesky'``: what ranks the assets.")
+    raw_score = _setting("raw_score", "Whether scores have the paper's budget scale.")
+    reoptimization = _setting("reoptimization", "``'restricted'``, or the paper's ``'masked'``.")
+    topk = _setting("topk", "``'newton'``, or the paper's ``'bisection'``, for the soft selection.")
+    sizing = _setting("sizing", "``'volatility'``, ``'gross'`` or ``'budget'``.")
+    target_volatility = _setting("target_volatility", "Of ``sizing='volatility'``, a year.")
+    periods_per_year = _setting("periods_per_year", "What makes ``target_volatility`` yearly.")
+    offset = _setting("offset", "What keeps a budget away from zero.")
+    net = _setting("net", "``'positive'`` or ``'any'``: the sign of the net position.")
+
+    def _set(self, given: dict[str, Any]) -> None:
+        """All settings at once, or none of them if they are refused."""
+        values = {n: _DEFAULTS[n] if value is None else value for n, value in given.items()}
+        if isinstance(k := values["k"], (bool, float)):
             raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
-        given = {
-            "k": k,
-            "beta": beta,
-            "score": score,
-            "raw_score": raw_score,
-            "reoptimization": reoptimization,
-            "topk": topk,
-            "sizing": sizing,
-            "target_volatility": target_volatility,
-            "periods_per_year": periods_per_year,
-            "offset": offset,
-            "net": net,
-        }
-        self.settings = _settings.texts("SparseTangent", "train", given)
-        _core.check_settings("train", self.settings)
-        self._given_threads = None if threads is None else _threads.checked(threads)
-        self._key = tuple(sorted(self.settings.items()))
+        texts = _settings.texts("SparseTangent", "train", values)
+        _core.check_settings("train", texts)
+        _core.check_layer(texts)
+        self._values = {name: _plain(name, value) for name, value in values.items()}
+        self._layer = (tuple(sorted(texts.items())), texts)  # a key, and what it stands for
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Every setting by its name, to be read; the attributes of these names change them."""
+        return MappingProxyType(dict(self._values))
 
     @property
     def threads(self) -> int:
+        """How many threads a pass may use; None, when set, is ``sharpen.get_threads()``."""
         return _threads.get_threads() if self._given_threads is None else self._given_threads
+
+    @threads.setter
+    def threads(self, count: Optional[int]) -> None:
+        self._given_threads = None if count is None else _threads.checked(count)
 
     def extra_repr(self) -> str:
         shown = ("k", "beta", "score", "reoptimization", "sizing", "net")
-        return ", ".join(f"{name}={self.settings.get(name, 'default')}" for name in shown)
+        return ", ".join(f"{name}={self._values[name]}" for name in shown)
 
     def forward(self, mu: Tensor, risk: Risk, return_aux: bool = False) -> Any:
         """Weights (B, n) from signals ``mu`` (B, n), instance i with sample i of ``risk``; a
@@ -142,8 +207,8 @@ class SparseTangent(nn.Module):
         """
         signal, samples, single = _checked(mu, risk)
         box: list[Any] = []
-        threads = self.threads
-        layer = risk._model.layer((self._key, threads), self.settings, threads)
+        threads, (key, texts) = self.threads, self._layer
+        layer = risk._model.layer((key, threads), texts, threads)
         w = _Tangent.apply(signal, layer, samples, box)
         if mu.dtype != torch.float64:
             w = w.to(mu.dtype)
@@ -167,7 +232,7 @@ class SparseTangent(nn.Module):
             risk._model.core,
             samples.numpy(),
             signal.detach().numpy(),
-            self.settings,
+            self._layer[1],
             optimizer,
             self.threads,
         )
@@ -176,6 +241,13 @@ class SparseTangent(nn.Module):
         if single:
             w, s = w[0], s[0]
         return Decision(w, s, statuses) if return_aux else w
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A setting that was found good, as it is read back: of one of Python's own types."""
+    if isinstance(value, str):
+        return value
+    return operator.index(value) if name == "k" else type(_DEFAULTS[name])(value)
 
 
 def _aux(layer_pass: _core.Pass, dtype: torch.dtype, single: bool) -> Aux:
