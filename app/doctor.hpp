@@ -26,6 +26,9 @@ struct Diagnosis {
   std::vector<std::string> warnings;
 };
 
+// Of a panel that is cut already. Throws InputError for settings that do not fit it.
+Diagnosis diagnose(const settings::Values& values, const market::RawPanel& raw);
+
 std::string diagnosis_json(const Diagnosis& diagnosis);
 std::string diagnosis_text(const Diagnosis& diagnosis);
 

@@ -13,6 +13,7 @@ import typing as _typing
 from . import data
 from ._core import Failure, InputError
 from ._core import version as __version__
+from ._doctor import doctor
 from ._learning import Model, Prediction, predict, train
 from ._simulation import simulate
 from ._solve import Portfolio, solve
@@ -41,6 +42,7 @@ __all__ = [
     "compare",
     "cross_val_predict",
     "data",
+    "doctor",
     "get_threads",
     "predict",
     "report",

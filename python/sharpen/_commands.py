@@ -29,8 +29,8 @@ def texts(function: str, given: Dict[str, Any], hidden: Iterable[str] = ()) -> D
     if k is not None and (isinstance(k, bool) or not (isinstance(k, str) or _is_whole(k))):
         raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
     out = _settings.texts(function, function, given, [*_OF_THE_PROGRAM, *hidden])
-    if _threads.get_threads() and "threads" not in out:
-        out["threads"] = str(_threads.get_threads())
+    if _threads.get_threads() and "threads" in _settings.table(function):
+        out.setdefault("threads", str(_threads.get_threads()))
     return out
 
 

@@ -67,6 +67,10 @@ void name_argument(std::string& message, const std::string& flag,
 
 // "sharpen backtest --out" is sharpen.backtest(out=...).
 void name_functions(std::string& message) {
+  constexpr std::string_view doctor = "sharpen doctor";
+  for (auto at = message.find(doctor); at != std::string::npos; at = message.find(doctor, at + 1))
+    if (message.compare(at + doctor.size(), 3, " --") != 0)
+      message.replace(at, doctor.size(), "sharpen.doctor");
   for (const settings::CommandInfo& info : settings::commands()) {
     const std::string start = "sharpen " + std::string(info.name) + " --";
     for (auto at = message.find(start); at != std::string::npos; at = message.find(start, at + 1)) {

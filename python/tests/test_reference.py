@@ -46,5 +46,5 @@ def test_the_table_of_names_is_complete():
     for name in sharpen.__all__:
         if not name.startswith("__"):
             assert f"{name}" in page, name
-    for command in "solve simulate backtest compare train predict study report".split():
+    for command in "solve simulate doctor backtest compare train predict study report".split():
         assert f"`sharpen {command}`" in page, command

@@ -11,7 +11,7 @@ import pytest
 import sharpen
 import sharpen._core
 
-FUNCTIONS = "solve simulate backtest compare train predict study report".split()
+FUNCTIONS = "doctor solve simulate backtest compare train predict study report".split()
 # Settings without a meaning here, or by another name: data in memory, printing, a and b.
 OF_THE_PROGRAM = set(
     "json print_config config log_level version help prices moments mean cov format demo explain "

@@ -1,0 +1,46 @@
+"""sharpen.doctor: what is wrong with a panel."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import _commands, _core, _panels
+
+_COLUMNS = (
+    "rule suspect ticker date last_date size ratio may_be_real question done modes.report "
+    "modes.adjust modes.drop-asset modes.drop-day modes.error"
+).split()
+
+
+@_commands.documented("doctor")
+def doctor(
+    prices: Any = None, *, returns: Any = None, gross: bool = False, **settings: Any
+) -> Any:
+    """What is wrong with a panel, and what each way of cleaning would do about it: gaps, splits,
+    misprints, frozen prices, holidays.
+
+    ``prices`` (or ``returns``, with ``gross=True`` of 1 + r) is a panel as for ``solve``. A
+    DataFrame with a row for each finding, by the keys of ``sharpen doctor --json``;
+    ``modes.adjust`` is what ``on_suspect="adjust"`` would do, and ``done`` what was done. Its
+    ``attrs`` hold the other keys: ``assets``, ``rows``, ``missing_cells``, ``cleaned`` and so on.
+    """
+    pandas = _panels.need_pandas("doctor")
+    given = _commands.texts("doctor", settings)
+    source = _panels.source("doctor", prices, returns, gross, given)
+    text = _core.doctor({**given, **source.settings}, source.panel)
+    found = _commands.figures(text)
+    _commands.warn([_core.in_python_words(told) for told in json.loads(text)["warnings"]])
+    frame = pandas.json_normalize(found.pop("findings"))
+    frame = frame.reindex(columns=[*_COLUMNS, *(c for c in frame if c not in _COLUMNS)])
+    for column in ("date", "last_date"):
+        frame[column] = source.index(list(frame[column]))
+    labels = list(source.names([name for name in frame["ticker"] if name is not None]))
+    tickers = np.empty(len(frame), dtype=object)
+    for i, name in enumerate(frame["ticker"]):
+        tickers[i] = None if name is None else labels.pop(0)
+    frame["ticker"] = tickers
+    frame.attrs.update(found)
+    return frame

@@ -1,0 +1,82 @@
+"""sharpen.doctor: the findings of the program, as a table."""
+
+import json
+import subprocess
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sharpen
+
+
+@pytest.fixture
+def ill():
+    prices = sharpen.simulate(assets=6, days=300, seed=1)
+    prices.iloc[100:, 2] /= 2
+    prices.iloc[50, 1] = np.nan
+    prices.iloc[200:220, 3] = prices.iloc[200, 3]
+    return prices
+
+
+def test_findings_are_the_programs(ill, program, tmp_path):
+    file = tmp_path / "prices.csv"
+    ill.to_csv(file)
+    ran = subprocess.run(
+        [program, "doctor", str(file), "--json", "--on-suspect", "adjust"],
+        capture_output=True, text=True,
+    )
+    theirs = json.loads(ran.stdout)
+    found = sharpen.doctor(ill, on_suspect="adjust")
+    pd.testing.assert_frame_equal(found, sharpen.doctor(file, on_suspect="adjust"))
+    assert list(found["rule"]) == [f["rule"] for f in theirs["findings"]]
+    assert set(found["rule"]) >= {"gap", "split", "frozen"}
+    for (_, row), finding in zip(found.iterrows(), theirs["findings"]):
+        assert row["ticker"] == finding["ticker"] and row["done"] == finding["done"]
+        assert str(row["date"].date()) == finding["date"] and row["size"] == finding["size"]
+        if finding["suspect"]:
+            assert row["modes.drop-day"] == finding["modes"]["drop-day"]
+    for key in ("assets", "rows", "missing_cells", "suspects", "cleaned"):
+        assert found.attrs[key] == theirs[key]
+
+
+def test_findings_have_the_callers_labels(ill):
+    split = sharpen.doctor(ill.set_axis(range(6), axis=1)).query("rule == 'split'").iloc[0]
+    assert split["ticker"] == 2 and split["date"] == ill.index[100]
+    split = sharpen.doctor(ill.to_numpy()).query("rule == 'split'").iloc[0]
+    assert split["ticker"] == "asset3" and split["date"] == 100
+
+
+def test_a_healthy_panel_has_no_findings():
+    found = sharpen.doctor(sharpen.simulate(assets=3, days=50))
+    assert len(found) == 0 and "rule" in found and found.attrs["rows"] == 50
+
+
+def test_warnings_name_the_function(ill):
+    with pytest.warns(sharpen.SharpenWarning, match="sharpen.doctor lists them"):
+        sharpen.solve(ill, 2)
+
+
+def test_threads_for_all_do_not_disturb_what_has_none(ill):
+    sharpen.set_threads(2)
+    try:
+        sharpen.doctor(ill)
+        sharpen.simulate(assets=3, days=50)
+    finally:
+        sharpen.set_threads(0)
+
+
+@pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
+def test_wrong_input_is_named(ill):
+    for arguments, error, message in (
+        (dict(), TypeError, "doctor\\(\\) needs prices"),
+        (dict(prices=ill, maxgap=3), TypeError, "did you mean max_gap"),
+        (dict(returns=ill), sharpen.InputError, "returns: the values look like prices"),
+        (dict(returns=np.full((5, 2), -2.0)), sharpen.InputError, "-2 is not a simple return"),
+        (dict(prices=ill, from_="2030-01-01"), sharpen.InputError, "2030-01-01"),
+    ):
+        with pytest.raises(error, match=message):
+            sharpen.doctor(**arguments)
+    assert set(sharpen.doctor(np.full((5, 2), np.nan))["rule"]) == {"no-value"}
+    with pytest.warns(sharpen.SharpenWarning, match="look like returns: give returns"):
+        sharpen.doctor(ill.pct_change())
