@@ -127,7 +127,6 @@ class SparseTangentPortfolio(BaseEstimator):
         except InputError as error:
             raise InputError(re.sub(r"\bk = ", "cardinality = ", str(error))) from None
         weights, self.sharpe_, self.full_sharpe_, self.status_, messages = found
-        messages = [*_doubts(excess), *messages]
         self.weights_ = np.asarray(weights, dtype=X.dtype)
         self.support_ = np.flatnonzero(self.weights_)
         self.trading_cost_ = float(np.abs(np.asarray(weights) - previous) @ costs)
@@ -210,20 +209,6 @@ class SparseTangentPortfolio(BaseEstimator):
                 hint = _core.did_you_mean(asset.encode(errors="replace").decode(), assets)
                 raise InputError(f"{name}: X has no asset {asset!r}{hint}")
         return np.array([_number(value.get(asset, 0.0), name) for asset in assets])
-
-
-def _doubts(X: Any) -> List[str]:
-    """What the library refuses as returns in a panel of one's own; a pipeline may mean it."""
-    low, mean = float(X.min()), float(X.mean())
-    prices, gross = mean > 1.5, low >= 0.2 and mean >= 0.75
-    if low <= 0.0 or not (prices or gross):
-        return []
-    what = "prices" if prices else "gross returns 1 + r"
-    remedy = "X.pct_change().dropna()" if prices else "X - 1"
-    return [
-        f"X: the values look like {what} (all between {low:.4g} and {float(X.max()):.4g}, mean "
-        f"{mean:.4g}); fit simple returns: {remedy}"
-    ]
 
 
 def _number(value: Any, name: str) -> float:

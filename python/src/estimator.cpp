@@ -10,10 +10,23 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/baseline/solve.hpp"
+#include "sharpen/market/panel_kind.hpp"
 
 namespace sharpen::python {
 
 namespace {
+
+// What look like prices would be refused in a panel; a pipeline may mean what it made.
+std::vector<std::string> doubts(ConstMat X) {
+  try {
+    market::check_kind({X.data, static_cast<std::size_t>(X.rows * X.cols)},
+                       market::PanelKind::returns, "X");
+  } catch (const InputError& error) {
+    const std::string what = error.what();
+    return {what.substr(0, what.find(';')) + "; fit simple returns: prices.pct_change().dropna()"};
+  }
+  return {};
+}
 
 nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
               const SettingTexts& given) {
@@ -27,7 +40,7 @@ nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
     for (Index t = 0; t < X.rows; ++t) panel.dates.push_back("row " + std::to_string(t));
     settings::Values values = values_of(settings::solve, given);
     const Threads threads(static_cast<int>(values.integer("threads")));
-    auto input = baseline::window_input(values, std::move(panel), "X", {}, threads);
+    auto input = baseline::window_input(values, std::move(panel), "X", doubts(X), threads);
     found = baseline::solve(values, std::move(input));
   }
   return nb::make_tuple(array_of(found.portfolio.weights), found.portfolio.sharpe,
