@@ -67,4 +67,4 @@ def __getattr__(name: str) -> _typing.Any:
 
 def __dir__() -> list[str]:
     own = {name for name in globals() if name.startswith("__")}
-    return sorted({*own, *__all__, "torch"})
+    return sorted({*own, *__all__, *({"torch"} & set(globals()))})  # torch once it is imported

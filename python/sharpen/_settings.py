@@ -93,7 +93,7 @@ def is_sequence(value: Any) -> bool:
 
 
 def text(name: str, value: Any, kind: str = "text") -> str:
-    if isinstance(value, str):
+    if isinstance(value, str) and (kind != "flag" or value in ("true", "false")):
         return value
     if is_sequence(value):
         if kind == "list":

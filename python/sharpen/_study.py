@@ -105,6 +105,12 @@ def study(
 ) -> Study: ...
 
 
+@overload
+def study(
+    prices: Any = ..., *, dry_run: bool, **settings: Any
+) -> Union[Study, Dict[str, Any]]: ...
+
+
 @_commands.documented("study", ["preset", "dry_run", "list"])
 def study(
     prices: Any = None,

@@ -44,6 +44,9 @@ def test_types_are_shipped_and_right(tmp_path):
         "ratio: float = found.sharpe\n"
         "status: str = found.status\n"
         "wrong: int = found.sharpe\n"
+        "counts: dict[str, object] = sharpen.study({}, preset='demo', dry_run=True)\n"
+        "study: sharpen.Study = sharpen.study({}, preset='demo', out='folder')\n"
+        "weights = sharpen.backtest('prices.csv', k=3).weights\n"
     )
     mypy = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")]
     run = dict(capture_output=True, text=True, cwd=tmp_path)
