@@ -1,6 +1,6 @@
 """The paper's study from Python: its methods and ours, several numbers of names, several seeds.
 
-    python examples/paper_study.py                    a small market that is simulated, half a minute
+    python examples/paper_study.py                    a small simulated market, half a minute
     python examples/paper_study.py prices.csv ...     the paper's grid on one's own markets, hours
 
 What is done is kept in the folder, and not done again: stop it with Ctrl-C and go on later.

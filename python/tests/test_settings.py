@@ -115,7 +115,9 @@ def test_lists_of_a_study_are_taken_from_any_sequence(market):
 
 def test_whole_numbers_may_be_floats(market):
     settings = dict(k=2, progress=False)
-    found = sharpen.backtest(market, lookback=40.0, rebalance=np.float64(5), threads=1.0, **settings)
+    found = sharpen.backtest(
+        market, lookback=40.0, rebalance=np.float64(5), threads=1.0, **settings
+    )
     expected = sharpen.backtest(market, lookback=40, rebalance=5, **settings)
     pd.testing.assert_series_equal(found.returns, expected.returns, check_exact=True)
     assert sharpen.simulate(assets=3.0, days=np.float32(20)).shape == (20, 3)
