@@ -263,7 +263,7 @@ TEST_F(SparseTangentBatch, ShapesAndSettingsThatDoNotFitAreErrors) {
   EXPECT_NE(with([](auto& s) {
               s.net = Net::any;
               s.raw_score = true;
-            }).find("raw needs net = positive"),
+            }).find("raw-score = true needs net = positive"),
             std::string::npos);
 
   risk::RiskSettings no_root;
