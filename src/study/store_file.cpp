@@ -36,6 +36,9 @@ auto read_any(const std::filesystem::path& file, const Read& read) {
   const std::string name = printable(file.string(), kLongestName);
   std::error_code failed;
   const auto status = std::filesystem::status(file, failed);
+  if (!std::filesystem::status_known(status))
+    throw InputError(fmt::format("{}: cannot be read: {}; check the folder and its permissions",
+                                 name, failed.message()));
   if (!std::filesystem::exists(status))
     throw InputError(
         fmt::format("{}: does not exist; name the study.db that `sharpen study --out` "

@@ -267,6 +267,14 @@ TEST_F(ReadOnlyFolder, AFileThatMayNotBeReadSaysSo) {
   EXPECT_THAT(said, HasSubstr("cannot be read"));
 }
 
+TEST_F(ReadOnlyFolder, AFolderThatMayNotBeEnteredSaysSo) {
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0));
+  const std::string said = as_nobody([&] { read_store(file_); });
+  if (said == "skip") GTEST_SKIP() << "cannot become a user whom permissions bind";
+  EXPECT_THAT(said, HasSubstr(file_.string() + ": cannot be read: Permission denied; check the "
+                                               "folder"));
+}
+
 TEST(StoreProcesses, AFullDiskLosesNoFinishedCell) {
   const Folder folder;
   const auto file = folder / "study.db";
