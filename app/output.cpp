@@ -35,6 +35,15 @@ bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b
          std::filesystem::is_regular_file(a, error);
 }
 
+// Where a file will be written: links are followed, also to files that are not there yet.
+std::filesystem::path led_to(std::filesystem::path file) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(file, error)); ++links)
+    file = file.parent_path() / fs::read_symlink(file, error);
+  return fs::weakly_canonical(file, error);
+}
+
 void keep_inputs(const settings::Values& values, std::string_view output,
                  const std::filesystem::path& file) {
   for (const std::string_view input :
@@ -51,10 +60,9 @@ void keep_inputs(const settings::Values& values, std::initializer_list<std::stri
   for (const std::string_view output : outputs) {
     if (!values.takes(output) || !values.has(output)) continue;
     keep_inputs(values, output, values.text(output));
-    std::error_code error;
-    const auto file = std::filesystem::weakly_canonical(values.text(output), error);
+    const std::filesystem::path file = led_to(values.text(output));
     for (const auto& [other, name] : written)
-      if (name == file && !error)
+      if (name == file)
         throw InputError(fmt::format("{} and {} are the same file; give one of them another name",
                                      values.given_as(other), values.given_as(output)));
     written.emplace_back(output, file);

@@ -20,9 +20,10 @@ void warn_of_jitter(Solution& solution) {
       solution.portfolio.outcome.jitter));
 }
 
-// Means of returns that were centred are what rounding leaves of zero, and so is any portfolio.
+// Means of returns that were centred are what rounding leaves of zero, here or in a file of eight
+// decimals, and so is any portfolio.
 void warn_of_noise(Solution& solution) {
-  constexpr double kRounding = 1e-12;
+  constexpr double kRounding = 1e-6;
   if (!(solution.full_sharpe > 0.0 && solution.full_sharpe < kRounding)) return;
   solution.warnings.push_back(
       fmt::format("the largest Sharpe ratio of all portfolios is {:.2g}: the expected returns are "

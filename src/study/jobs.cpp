@@ -171,10 +171,12 @@ double rough_decision_seconds(const Plan& plan, Index cell) {
   return covariance + 1e-9 * 20.0 * n * k * k;
 }
 
-void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure) {
+void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,
+                   const std::function<bool()>& stop) {
   std::map<std::pair<Index, Index>, Cost> trainings;              // by market and method
   std::map<std::tuple<Index, Index, std::string>, double> walks;  // and k
   for (Job& job : jobs) {
+    if (stop && stop()) return;
     if (job.kept) continue;
     const Cell& cell = plan.results.cells[at(job.cell)];
     if (job.kind == Job::Kind::training) {

@@ -2,6 +2,7 @@
 // the cells that need it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,9 @@ double rough_decision_seconds(const Plan& plan, Index cell);
 Index decisions(const Plan& plan, Index cell);
 
 // Costs of every job that is not kept. Trainings are timed by a few steps, one of each kind;
-// decisions as well if `measure`, else they are guessed.
-void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure);
+// decisions as well if `measure`, else they are guessed. Asks `stop` before each, and leaves the
+// rest without costs once it is true.
+void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,
+                   const std::function<bool()>& stop = {});
 
 }  // namespace sharpen::study

@@ -343,7 +343,7 @@ Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, con
   if (settings.retry) store.forget_failures();
   std::vector<Job> jobs = make_jobs(plan, store.states());
   drop_orphans(plan, store, jobs);
-  estimate_jobs(plan, jobs, false);
+  estimate_jobs(plan, jobs, false, control.stop);
   Runner runner(plan, store, control, std::move(jobs));
   Schedule schedule(runner.jobs(), {workers_of(settings), budget_of(settings)}, log);
   schedule.run([&](Index job, int threads) { runner.run(job, threads); }, control.stop);

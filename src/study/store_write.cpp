@@ -246,7 +246,8 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
                     name, misfit.what()));
   } catch (const SqliteError& error) {
     std::error_code ignored;
-    if (is_new(file)) std::filesystem::remove(file, ignored);  // it never became a study
+    // It never became a study. A link to it is the user's, and stays.
+    if (is_new(file)) std::filesystem::remove(beside(file, ""), ignored);
     fail_to_open(name, error);
   }
 }

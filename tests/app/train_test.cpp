@@ -305,6 +305,10 @@ TEST_F(TrainCommand, NeverReplacesWhatItReads) {
   expect_refused({"predict", "--model", model, "--prices", prices, "--out", path("w.csv"),
                   "--trades", path("./w.csv")},
                  "--out and --trades are the same file");
+  fs::create_symlink("w.csv", path("l.csv"));
+  expect_refused({"predict", "--model", model, "--prices", prices, "--out", path("w.csv"),
+                  "--trades", path("l.csv")},
+                 "--out and --trades are the same file");
   const std::string held = path("held.csv");
   EXPECT_EQ(run_program({"predict", "--model", model, "--prices", prices, "--out", held}).exit_code,
             0);
