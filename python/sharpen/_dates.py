@@ -50,8 +50,9 @@ def rows_of(index: Any, name: str) -> Rows:
     if kind in ("DatetimeIndex", "PeriodIndex"):
         _refuse_missing(missing, name)
         days = [str(d) for d in index.strftime("%Y-%m-%d")]
-        at = index.to_timestamp() if kind == "PeriodIndex" else index
-        return _rows(days, _instants(at), at.tz is not None, index, name)
+        if kind == "PeriodIndex":
+            return _rows(days, _starts(index, days), False, index, name)
+        return _rows(days, _instants(index), index.tz is not None, index, name)
     left_out = set(missing.tolist())
     present = [item for i, item in enumerate(index) if i not in left_out]
     texts = all(isinstance(item, str) and is_date(item) for item in present)
@@ -60,6 +61,16 @@ def rows_of(index: Any, name: str) -> Rows:
         return Rows([], False, index)
     _refuse_missing(missing, name)
     return rows_of_texts(present, name) if texts else _rows_of_objects(present, name)
+
+
+def _starts(periods: Any, days: List[str]) -> Any:
+    """When periods begin; None for those longer than a day, which go by their last days."""
+    if [str(d) for d in periods.asfreq("D", how="start").strftime("%Y-%m-%d")] != days:
+        return None
+    try:
+        return _instants(periods.to_timestamp())
+    except (ValueError, OverflowError):  # too far away
+        return None
 
 
 def _refuse_missing(missing: Any, name: str) -> None:

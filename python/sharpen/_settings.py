@@ -105,6 +105,9 @@ def text(name: str, value: Any, kind: str = "text") -> str:
         raise TypeError(f"{name} = {value!r} is neither True nor False")
     if type(value).__name__ in ("datetime64", "Period"):  # before numbers: they count, too
         return str(value)[:10]
+    if type(value).__name__ == "Period":  # up to its last day, as rows are called; from its first
+        day = value if name == "to" else value.asfreq("D", how="start")
+        return str(day.strftime("%Y-%m-%d"))
     if hasattr(value, "isoformat"):
         return str(value.isoformat())[:10]
     try:

@@ -235,6 +235,43 @@ def test_dates_as_arguments(prices):
         sharpen.solve(prices, 3, shrinkage=Odd())
 
 
+@pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")  # periods a year
+@pytest.mark.parametrize("freq", ["D", "W", "M", "Q"])
+def test_periods_as_arguments(prices, freq):
+    """from_ and to take in the whole period, of rows that are periods and of days."""
+    periods = pd.period_range("2000-01-03", periods=len(prices), freq=freq)
+    table = prices.set_axis(periods)
+    found = sharpen.backtest(
+        table, k=3, lookback=20, from_=periods[50], to=periods[100], progress=False
+    )
+    assert found.returns.index[0] == periods[71] and found.returns.index[-1] == periods[100]
+    months = dict(from_=pd.Period("2024-03", "M"), to=pd.Period("2024-05", "M"))
+    days = dict(from_="2024-03-01", to="2024-05-31")
+    windows = [sharpen.solve(prices, 3, lookback="all", **s).window for s in (months, days)]
+    assert windows[0] == windows[1] and windows[0]["to"] == "2024-05-31"
+
+
+@pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")  # periods a year
+def test_a_period_goes_by_its_last_day(prices):
+    table = prices.set_axis(pd.period_range("2000-01", periods=len(prices), freq="M"))
+    settings = dict(k=3, lookback=20, framework="signal", progress=False)
+    signal = table.pct_change(fill_method=None).fillna(0.0)
+    expected = sharpen.backtest(table, signal=signal, **settings)
+    last = signal.set_axis(signal.index.to_timestamp(how="end"))
+    assert sharpen.backtest(table, signal=last, **settings).sharpe == expected.sharpe
+    first = signal.set_axis(signal.index.to_timestamp())
+    with pytest.raises(sharpen.InputError, match="the signal has no row for 2001-09-30"):
+        sharpen.backtest(table, signal=first, **settings)
+    assert sharpen._dates.rows_of(table.index, "prices").moments is None
+    hours = pd.period_range("2000-01-01", periods=3, freq=pd.offsets.Hour(24))
+    moments = sharpen._dates.rows_of(hours, "prices").moments()
+    assert moments[1] == "2000-01-02 00:00:00"
+    for freq, day in (("D", "3000-01-01"), ("M", "3000-01-31")):  # beyond nanoseconds
+        far = pd.period_range("3000-01-01", periods=len(prices), freq=freq)
+        assert sharpen._dates.rows_of(far, "prices").labels[0] == day
+        sharpen.solve(prices.set_axis(far), 3, from_=far[50], to=far[200])
+
+
 @pytest.mark.parametrize("function", [sharpen.solve, sharpen.backtest])
 def test_rows_without_a_date_are_named(prices, function):
     dates = list(prices.index)
