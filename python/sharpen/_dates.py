@@ -30,13 +30,16 @@ def is_date(text: str) -> bool:
 
 
 def to_index(labels: List[str]) -> Any:
-    """Dates for results; texts where pandas is missing, or cannot hold dates that far away."""
+    """Dates for results, some with a time of the day or parts of a second and some without; texts
+    where pandas is missing, or cannot hold dates that far away."""
     try:
         import pandas
     except ImportError:
         return labels
     try:
-        return pandas.DatetimeIndex(pandas.to_datetime(labels))
+        if int(pandas.__version__.partition(".")[0]) < 2:
+            return pandas.DatetimeIndex(pandas.to_datetime(labels))
+        return pandas.DatetimeIndex(pandas.to_datetime(labels, format="ISO8601"))
     except (ValueError, OverflowError):
         return pandas.Index(labels)
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, Union, overload
 
-from . import _commands, _core, _markets, _panels, _progress, _settings
+from . import _commands, _core, _dates, _markets, _panels, _progress, _settings
 from ._core import InputError
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -59,7 +59,7 @@ class Study:
         for number, dates, values in self._core().runs():
             cell = cells[number]
             seed = "" if cell["seed"] is None else cell["seed"]
-            index = pandas.DatetimeIndex(pandas.to_datetime(dates), name="date")
+            index = _dates.to_index(dates).rename("date")
             name = (cell["market"], cell["k_given"], cell["method"], seed)
             columns[name] = pandas.Series(values, index=index)
         if not columns:

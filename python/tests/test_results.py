@@ -153,6 +153,16 @@ def test_a_backtest_of_rows_without_dates_can_be_read_back(market, tmp_path):
         same_backtest(sharpen.Backtest.load(tmp_path / f"{number}"), found)
 
 
+def test_rows_of_parts_of_a_second_can_be_read_back(market, tmp_path):
+    """Some labels have a fraction of a second, and some do not."""
+    index = pd.date_range("2024-01-01", periods=len(market), freq="5400500ms")
+    found = sharpen.backtest(market.set_axis(index), k=2, lookback=30, progress=False)
+    found.save(tmp_path / "b")
+    loaded = sharpen.Backtest.load(tmp_path / "b").returns
+    assert isinstance(loaded.index, pd.DatetimeIndex)
+    assert (loaded.index == found.returns.index).all()
+
+
 def test_folders_that_hold_no_backtest_are_refused(market, tmp_path):
     def refused(message):
         with pytest.raises(sharpen.InputError, match=message):

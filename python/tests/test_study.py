@@ -52,6 +52,14 @@ def test_a_finished_study_is_not_computed_again(done, market):
     pd.testing.assert_frame_equal(loaded.returns, done.returns)
 
 
+def test_dates_that_pandas_cannot_hold_stay_texts(market, tmp_path):
+    far = market.set_axis([f"9{str(d.date())[1:]}" for d in market.index])
+    found = sharpen.study({"far": far}, k=2, frameworks="rolling", lookback=40, out=tmp_path,
+                          progress=False).returns
+    assert found.index.name == "date" and len(found) == 44
+    assert str(found.index[-1])[:10] == far.index[-1]
+
+
 def files_of(folder):
     return {f.name: f.read_bytes() for f in folder.iterdir() if "study.db-" not in f.name}
 
