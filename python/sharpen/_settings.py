@@ -38,6 +38,7 @@ _OTHER_NAMES = {
     "n_jobs": "threads",
     "random_state": "seed",
 }
+_LABELS = ("tickers",)  # of columns, as text: 1.0 is not 1
 
 
 @functools.lru_cache(maxsize=None)
@@ -99,11 +100,13 @@ def text(name: str, value: Any, kind: str = "text") -> str:
         if kind == "list":
             return list_text(name, value)
         raise TypeError(f"{name} is of type {type(value).__name__}; give a number or a text")
+    if name in _LABELS and hasattr(value, "__float__"):
+        return str(value)
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return "true" if value else "false"
     if kind == "flag":
         raise TypeError(f"{name} = {value!r} is neither True nor False")
-    if type(value).__name__ in ("datetime64", "Period"):  # before numbers: they count, too
+    if type(value).__name__ == "datetime64":  # before numbers: it counts, too
         return str(value)[:10]
     if type(value).__name__ == "Period":  # up to its last day, as rows are called; from its first
         day = value if name == "to" else value.asfreq("D", how="start")
@@ -130,7 +133,7 @@ def list_text(name: str, values: Iterable[Any]) -> str:
     found = []
     for value in values:
         number = hasattr(value, "__float__") and not hasattr(value, "__len__")
-        item = text(name, value, "list") if number else str(value)
+        item = text(name, value, "list") if number and name not in _LABELS else str(value)
         if "," in item:
             raise TypeError(f"{name}: {item!r} has a comma, which separates names; rename it")
         found.append(item)

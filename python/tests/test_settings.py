@@ -94,6 +94,15 @@ def test_lists_are_taken_from_any_sequence(market, make):
     assert model == sharpen.train(market, hidden="8,4", **small)
 
 
+def test_tickers_are_labels_whatever_they_are(market):
+    table = market.set_axis([1.0, 2.0, 3.0, 4.0, 5.0, 6.5], axis=1)
+    for tickers in ([1.0, 2.0, 6.5], np.array([1.0, 2.0, 6.5]), table.columns[[0, 1, 5]]):
+        assert list(sharpen.solve(table, 2, tickers=tickers).weights.index) == [1.0, 2.0, 6.5]
+    assert list(sharpen.solve(table, 1, tickers=2.0).weights.index) == [2.0]
+    whole = market.set_axis(range(6), axis=1)
+    assert list(sharpen.solve(whole, 1, tickers=np.array([3, 1])).weights.index) == [3, 1]
+
+
 def test_a_list_is_taken_only_where_it_means_something(market):
     for value in ([1, 2], np.array([1, 2]), {"a": 1}, {1, 2}):
         with pytest.raises(TypeError, match="lookback is of type"):
