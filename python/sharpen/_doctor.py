@@ -37,10 +37,10 @@ def doctor(
     frame = frame.reindex(columns=[*_COLUMNS, *(c for c in frame if c not in _COLUMNS)])
     for column in ("date", "last_date"):
         frame[column] = source.index(list(frame[column]))
-    labels = list(source.names([name for name in frame["ticker"] if name is not None]))
+    labels = list(source.names([name for name in frame["ticker"] if not pandas.isna(name)]))
     tickers = np.empty(len(frame), dtype=object)
     for i, name in enumerate(frame["ticker"]):
-        tickers[i] = None if name is None else labels.pop(0)
-    frame["ticker"] = tickers
+        tickers[i] = None if pandas.isna(name) else labels.pop(0)
+    frame["ticker"] = pandas.Series(tickers, index=frame.index, dtype=object)  # None stays None
     frame.attrs.update(found)
     return frame

@@ -47,6 +47,14 @@ def test_findings_have_the_callers_labels(ill):
     assert split["ticker"] == "asset3" and split["date"] == 100
 
 
+def test_a_finding_of_all_assets_has_no_ticker(ill):
+    ill.iloc[150] = ill.iloc[149]
+    for panel in (ill, ill.set_axis(range(6), axis=1)):
+        holiday = sharpen.doctor(panel).query("rule == 'holiday'")
+        assert len(holiday) == 1 and holiday["ticker"].iloc[0] is None
+        assert holiday["date"].iloc[0] == ill.index[150]
+
+
 def test_a_healthy_panel_has_no_findings():
     found = sharpen.doctor(sharpen.simulate(assets=3, days=50))
     assert len(found) == 0 and "rule" in found and found.attrs["rows"] == 50
