@@ -40,19 +40,37 @@ std::string_view word_after(std::string_view text, std::size_t at) {
   return word;
 }
 
+// Whether the characters from `at` to `end` are a word, and no part of a path.
+bool stands_alone(std::string_view text, std::size_t at, std::size_t end) {
+  if (at > 0 && (in_word(text, at - 1) || text[at - 1] == '/')) return false;
+  if (end < text.size() && text[end] == '.') return !in_word(text, end + 1);  // max-gap.csv
+  return !in_word(text, end) && !text.substr(end).starts_with('/');
+}
+
+// Whether it stands for any value of a setting: DATE is a part of "P%|DATE".
+bool is_placeholder(std::string_view word, std::string_view placeholder) {
+  if (word.empty()) return false;
+  while (!placeholder.empty()) {
+    const std::size_t end = std::min(placeholder.find('|'), placeholder.size());
+    if (placeholder.substr(0, end) == word) return true;
+    placeholder.remove_prefix(std::min(end + 1, placeholder.size()));
+  }
+  return word == "FILE";  // of several files, where the setting is a list of them
+}
+
 // "--lookback 119" is lookback=119, "--lookback all" is lookback="all", "--max-age DAYS" max_age.
 void name_argument(std::string& message, const std::string& flag,
                    const settings::Setting& setting) {
   const std::string ours = with_underscores(setting.name);
   for (auto at = message.find(flag); at != std::string::npos; at = message.find(flag, at + 1)) {
     const std::size_t end = at + flag.size();
-    if ((at > 0 && in_word(message, at - 1)) || in_word(message, end)) continue;
+    if (!stands_alone(message, at, end)) continue;
     const std::string_view word = flag[0] == '-' ? word_after(message, end) : std::string_view();
     std::string text = ours;
     std::size_t length = flag.size();
     const bool named = std::ranges::find(setting.choices, word) != setting.choices.end() ||
                        (setting.kind == settings::Kind::count_or_all && word == "all");
-    if (!word.empty() && word == setting.placeholder) {
+    if (!named && is_placeholder(word, setting.placeholder)) {
       length += 1 + word.size();
     } else if (named || word.ends_with('%')) {
       text += "=\"" + std::string(word) + '"';
@@ -65,14 +83,17 @@ void name_argument(std::string& message, const std::string& flag,
   }
 }
 
-// "sharpen backtest --out" is sharpen.backtest(out=...).
+// "sharpen backtest" is sharpen.backtest, "sharpen backtest --out" sharpen.backtest(out=...).
 void name_functions(std::string& message) {
-  constexpr std::string_view doctor = "sharpen doctor";
-  for (auto at = message.find(doctor); at != std::string::npos; at = message.find(doctor, at + 1))
-    if (message.compare(at + doctor.size(), 3, " --") != 0)
-      message.replace(at, doctor.size(), "sharpen.doctor");
   for (const settings::CommandInfo& info : settings::commands()) {
-    const std::string start = "sharpen " + std::string(info.name) + " --";
+    const std::string command = "sharpen " + std::string(info.name);
+    for (auto at = message.find(command); at != std::string::npos;
+         at = message.find(command, at + 1)) {
+      const std::size_t end = at + command.size();
+      if (stands_alone(message, at, end) && message.compare(end, 3, " --") != 0)
+        message.replace(at, command.size(), "sharpen." + std::string(info.name));
+    }
+    const std::string start = command + " --";
     for (auto at = message.find(start); at != std::string::npos; at = message.find(start, at + 1)) {
       std::size_t end = at + start.size();
       while (in_word(message, end)) ++end;
@@ -143,10 +164,6 @@ std::string in_python_words(std::string message) {
     if (setting.name.find('-') != std::string_view::npos)
       name_argument(message, std::string(setting.name), setting);
   }
-  // "give --returns FILE"
-  constexpr std::string_view file = " FILE";
-  for (auto at = message.find(file); at != std::string::npos; at = message.find(file, at))
-    message.erase(at, file.size());
   return message;
 }
 

@@ -166,6 +166,14 @@ def test_messages_have_the_words_of_python(market, tmp_path):
         ("the --max-gaps and low-rank", "the --max-gaps and low-rank"),
         ("a file; give --returns FILE", "a file; give returns"),
         ("--cost-bps", "cost_bps"),
+        ("by --split DATE and --to", "by split and to"),
+        ("--split 80%, --split P% or --stats-from ROW", 'split="80%", split or stats_from'),
+        ("-k N, --lookback all or --lookback N", 'k, lookback="all" or lookback'),
+        ("/data/MY FILE.csv: give --prices FILE.", "/data/MY FILE.csv: give prices."),
+        ("/data/max-gap/low.csv and max-gap.csv; max-gap.",
+         "/data/max-gap/low.csv and max-gap.csv; max_gap."),
+        ("it goes with sharpen backtest", "it goes with sharpen.backtest"),
+        ("/data/sharpen backtest/a, sharpen trainer", "/data/sharpen backtest/a, sharpen trainer"),
     ],
 )
 def test_words(theirs, ours):
