@@ -358,7 +358,10 @@ def _balance(mu: Tensor, decision: Tensor, prediction: Tensor) -> Tensor:
     """What makes the gradient of D at mu as large as that of P; 0 where it is nothing."""
     (dD_dmu,) = torch.autograd.grad(decision, mu, retain_graph=True, allow_unused=True)
     if dD_dmu is None:
-        raise InputError("mixing = balanced needs w computed from mu: it does not depend on it")
+        raise InputError(
+            "mixing = balanced: w does not depend on mu; give the very tensor that the layer was "
+            "given, not a slice or copy of it"
+        )
     (dP_dmu,) = torch.autograd.grad(prediction, mu, retain_graph=True)
     size = dD_dmu.double().square().sum()
     balance = (dP_dmu.double().square().sum() / size).sqrt() if size > 0 else size

@@ -150,7 +150,8 @@ def test_what_has_no_weight_is_left_out(risk):
         (dict(r=torch.zeros(2, 8)), ValueError, r"r has shape \(2, 8\) and mu \(4, 8\)"),
         (dict(r=np.zeros((4, 8))), TypeError, "r is of type ndarray"),
         (dict(w=torch.zeros(4, 8), mixing="balanced"), ValueError, "w computed from mu"),
-        (dict(w=torch.zeros(4, 8).requires_grad_(), mixing="balanced"), ValueError, "depend"),
+        (dict(w=torch.zeros(4, 8).requires_grad_(), mixing="balanced"), ValueError,
+         "w does not depend on mu; give the very tensor that the layer was given, not a slice"),
     ],
 )
 def test_wrong_input_is_named(risk, change, error, message):
