@@ -91,18 +91,38 @@ def matching(data: Any, name: str, rows: Source) -> _core.Panel:
     if rows.table is not None:
         if dated and not rows.table.dated and table.moments is not None:
             labels, dated = table.moments(), False  # the first has several rows a day
-        if not dated and not set(labels) <= set(rows.rows):
-            labels = _fitted(table, name, rows)
+        if labels and labels[0].startswith("row "):
+            labels = _counted(table, name, rows)
         if table.columns is None and len(names) == len(rows.table.names):
             names = rows.table.names  # an array: its columns are the panel's, in their order
     return _core.Panel(table.values, names, labels, dated, "prices", name)
 
 
-def _fitted(table: _data.Table, name: str, rows: Source) -> List[str]:
+def _counted(table: _data.Table, name: str, rows: Source) -> List[str]:
+    """Rows without dates: the panel's by their labels, or if they have none by their number. What
+    has a date is never placed by its number: it could come to stand before it was known."""
     have, want = len(table.labels), len(rows.rows)
-    if have != want:
-        raise InputError(f"{name} has {have} rows and the panel {want}; give it the panel's dates")
-    return list(rows.rows)
+    index = None if rows.table is None else rows.table.index
+    panel = list(range(want) if index is None else index)
+    own = panel if table.index is None else list(table.index)
+    at = {label: i for i, label in enumerate(panel)}
+    numbered = own == list(range(have)) and (index is None or not any(i in at for i in own))
+    if table.index is None or numbered or own == panel:
+        if have != want:
+            raise InputError(
+                f"{name} has {have} rows and the panel {want}; give it the panel's dates"
+            )
+        return list(rows.rows)
+    for i, label in enumerate(own):
+        if label not in at or len(at) != want:
+            raise InputError(
+                f"{name}: {label!r} (row {i}) is not one row of the panel; give it the panel's "
+                "index"
+            )
+    if any(at[a] >= at[b] for a, b in zip(own, own[1:])):
+        raise InputError(f"{name}: its rows have another order than the panel's; sort them")
+    labels = list(rows.rows)
+    return [labels[at[label]] for label in own]
 
 
 def keep_inputs(outputs: Dict[str, Optional[str]], inputs: Dict[str, Optional[str]]) -> None:

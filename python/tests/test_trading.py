@@ -233,6 +233,74 @@ def test_a_signal_once_a_day_goes_with_hourly_rows(market):
     assert set(found.trades["date"].dt.hour) == {13} and len(found.returns) == 259
 
 
+def foresight(frame):
+    """What the next period brings."""
+    return frame.pct_change().shift(-1).fillna(0.0)
+
+
+def test_a_signal_with_moments_is_never_placed_by_its_row_number(market):
+    """It would come to stand where it was not known yet."""
+    settings = dict(k=3, lookback=60, progress=False)
+    frame = market.set_axis(hourly(market))
+    signal = foresight(frame)
+    assert sharpen.backtest(frame, signal=signal, **settings).metrics["hit_rate"] == 1.0
+    late = signal.set_axis(frame.index + pd.Timedelta(hours=1))
+    found = sharpen.backtest(frame, signal=late, **settings)
+    expected = sharpen.backtest(frame, signal=late.reindex(frame.index).fillna(0.0), **settings)
+    pd.testing.assert_frame_equal(found.weights, expected.weights)
+    assert found.metrics["hit_rate"] < 0.7
+    zoned = market.set_axis(hourly(market, tz="UTC"))
+    abroad = signal.set_axis(hourly(market, tz="America/New_York"))  # later by four or five hours
+    assert sharpen.backtest(zoned, signal=abroad, **settings).metrics["hit_rate"] < 0.7
+    same = signal.set_axis(zoned.index.tz_convert("America/New_York"))
+    assert sharpen.backtest(zoned, signal=same, **settings).metrics["hit_rate"] == 1.0
+    numbered = [f"asset{i + 1}" for i in range(10)]
+    half = signal.set_axis(frame.index + pd.Timedelta(minutes=30))
+    for panel, other in (
+        (frame, half),
+        (zoned, signal),  # a time without a zone is no moment
+        (frame, foresight(zoned)),
+        (zoned, signal.set_axis(hourly(market, tz="Asia/Kolkata"))),  # at half past
+        (market, signal),  # several a day for one
+        (frame, foresight(market)),
+        (market.to_numpy(), foresight(market).set_axis(numbered, axis=1)),
+    ):
+        with pytest.raises(sharpen.InputError, match="the signal has no row for "):
+            sharpen.backtest(panel, signal=other, **settings)
+
+
+def test_a_signal_without_dates_goes_by_the_labels_of_its_rows(market):
+    """The returns of a panel of numbered rows begin with row 1, and must not be known in row 0."""
+    settings = dict(k=3, lookback=60, progress=False)
+    frame = market.reset_index(drop=True)
+    known = frame.pct_change()
+    expected = sharpen.backtest(frame, signal=known.fillna(0.0), **settings)
+    for panel in (frame, frame.set_axis([f"day {i}" for i in range(320)])):
+        signal = known.set_axis(panel.index).iloc[1:]
+        found = sharpen.backtest(panel, signal=signal, **settings)
+        assert (found.weights.to_numpy() == expected.weights.to_numpy()).all()
+    found = sharpen.backtest(frame, signal=known.fillna(0.0).iloc[:-1], **settings)
+    assert (found.weights.to_numpy() == expected.weights.to_numpy()).all()
+    array = frame.set_axis([f"asset{i + 1}" for i in range(10)], axis=1)
+    found = sharpen.backtest(array.to_numpy(), signal=array.pct_change().iloc[1:], **settings)
+    assert (found.weights.to_numpy() == expected.weights.to_numpy()).all()
+    twice = [i // 2 for i in range(320)]
+    same = sharpen.backtest(frame.set_axis(twice), signal=known.fillna(0.0).set_axis(twice),
+                            **settings)
+    assert (same.weights.to_numpy() == expected.weights.to_numpy()).all()
+    for panel, signal, message in (
+        (market, known.fillna(0.0).set_axis(range(5, 325)), "signal: 5 .row 0. is not one row of"),
+        (frame.set_axis(range(1, 321)), known.fillna(0.0), "signal: 0 .row 0. is not one row of"),
+        (frame.set_axis(twice), known.set_axis(twice).iloc[2:], "signal: 1 .row 0. is not one row"),
+        (frame, known.iloc[:0:-1], "signal: its rows have another order than the panel's"),
+        (frame.to_numpy(), known.to_numpy()[1:], "signal has 319 rows and the panel 320"),
+        (frame.to_numpy(), array.iloc[:-1], "signal has 319 rows and the panel 320"),
+        (market, known.iloc[:-1], "signal has 319 rows and the panel 320"),
+    ):
+        with pytest.raises(sharpen.InputError, match=message):
+            sharpen.backtest(panel, signal=signal, **settings)
+
+
 def test_dates_that_pandas_cannot_hold_stay_texts(market):
     texts = [f"{1200 + i}-01" for i in range(320)]
     settings = dict(k=3, lookback=60, progress=False, periods_per_year=1)
