@@ -14,8 +14,6 @@ from ._learning import Model
 
 PathLike = Union[str, "os.PathLike[str]"]
 
-_FILES = ("returns.csv", "weights.csv", "trades.csv", "weights_last.csv", "metrics.json")
-
 
 class Backtest:
     """What a strategy would have earned. Tables are pandas', figures those of
@@ -118,7 +116,7 @@ class Backtest:
 
     def save(self, folder: PathLike, force: bool = False) -> None:
         """The files of ``sharpen backtest --out``: returns.csv, weights.csv, trades.csv,
-        weights_last.csv, metrics.json."""
+        weights_last.csv, metrics.json, and benchmark.csv where there is one."""
         place = _panels.path_text(folder, "folder")
         _core.write_backtest(place, bool(force), self._core.files())
 
@@ -189,7 +187,7 @@ def backtest(
     given = {**given, **source.settings}
     if out is not None:
         read = {name: given.get(name) for name in ("prices", "returns", "signal", "model")}
-        for file in _FILES:
+        for file in _core.backtest_file_names():
             _panels.keep_inputs({"out": os.path.join(os.fspath(out), file)}, read)
     with _progress.bar(progress) as report:
         tested = _core.backtest(given, source.panel, predictions, core, report)

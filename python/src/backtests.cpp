@@ -193,6 +193,7 @@ void add_backtests(nb::module_& module) {
       .def("files", &files, "Names and contents of the files that out has.");
   module.def("backtest", &backtested, nb::arg("settings"), nb::arg("panel").none(),
              nb::arg("signal").none(), nb::arg("model").none(), nb::arg("report").none());
+  module.def("backtest_file_names", &app::backtest_file_names, "All that out may come to hold.");
   module.def("write_backtest", &write, nb::arg("folder"), nb::arg("force"), nb::arg("files"));
   module.def("check_folder", &check_folder, nb::arg("folder"), nb::arg("force"));
   module.def("compare", &compared, nb::arg("settings"), nb::arg("a"), nb::arg("b"),

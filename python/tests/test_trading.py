@@ -351,19 +351,27 @@ def test_comparison_is_the_programs(market, program, tmp_path):
 
 def test_no_folder_is_written_over_what_is_read(market, tmp_path):
     (tmp_path / "d").mkdir()
-    for name in ("returns.csv", "weights.csv"):
+    names = {"returns.csv", "weights.csv", "benchmark.csv"}
+    for name in names:
         market.to_csv(tmp_path / "d" / name)
         (tmp_path / name).symlink_to(tmp_path / "d" / name)
     settings = dict(k=3, lookback=60, out=tmp_path / "d", force=True, progress=False)
-    with pytest.raises(sharpen.InputError, match="out would replace what prices reads"):
-        sharpen.backtest(tmp_path / "returns.csv", **settings)
+    for name in ("returns.csv", "benchmark.csv"):  # one is written, the other only cleared away
+        with pytest.raises(sharpen.InputError, match="out would replace what prices reads"):
+            sharpen.backtest(tmp_path / name, **settings)
     with pytest.raises(sharpen.InputError, match="out would replace what signal reads"):
         sharpen.backtest(market, signal=tmp_path / "d" / "weights.csv", **settings)
-    assert {file.name for file in (tmp_path / "d").iterdir()} == {"returns.csv", "weights.csv"}
-    pd.testing.assert_frame_equal(
-        pd.read_csv(tmp_path / "returns.csv", index_col=0, parse_dates=True), market,
-        check_freq=False,
-    )
+    assert {file.name for file in (tmp_path / "d").iterdir()} == names
+    for name in names:
+        read = pd.read_csv(tmp_path / "d" / name, index_col=0, parse_dates=True)
+        pd.testing.assert_frame_equal(read, market, check_freq=False)
+
+
+def test_every_file_that_a_folder_may_hold_is_looked_at(market, tmp_path):
+    found = sharpen.backtest(market, k=3, lookback=60, benchmark=market.columns[0], progress=False)
+    found.save(tmp_path)
+    names = {file.name for file in tmp_path.iterdir()}
+    assert names == set(sharpen._core.backtest_file_names()) and "benchmark.csv" in names
 
 
 def test_rows_of_several_levels_are_counted_and_come_back(market):
