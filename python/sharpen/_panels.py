@@ -47,8 +47,7 @@ def source(
     function: str, prices: Any, returns: Any, gross: Any, given: Dict[str, str]
 ) -> Source:
     """From the arguments ``prices``, ``returns`` and ``gross`` that most functions have."""
-    if not isinstance(gross, (bool, np.bool_)):
-        raise TypeError(f"gross is of type {type(gross).__name__}; give True or False")
+    gross = switch("gross", gross)
     if prices is None and returns is None:
         raise TypeError(f"{function}() needs prices, or returns=")
     if prices is not None and returns is not None:
@@ -153,6 +152,13 @@ def need_pandas(what: str) -> Any:
     except ImportError:
         raise ImportError(f"{what} needs pandas: pip install 'sharpen[pandas]'") from None
     return pandas
+
+
+def switch(name: str, value: Any) -> bool:
+    """An argument that is True or False: ``"no"`` is neither, and must not pass for True."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is of type {type(value).__name__}; give True or False")
+    return bool(value)
 
 
 def path_text(value: Any, name: str) -> str:

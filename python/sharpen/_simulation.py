@@ -20,6 +20,7 @@ def simulate(*, expected: bool = False, **settings: Any) -> Any:
     """
     pandas = _panels.need_pandas("simulate")
     given = _commands.texts("simulate", settings)
+    expected = _panels.switch("expected", expected)
     dates, names, prices, means = _core.simulate(given)
     index = pandas.DatetimeIndex(pandas.to_datetime(dates), name="date")
     frame = pandas.DataFrame(prices, index=index, columns=names)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _core, _data, _settings, _threads
+from . import _core, _data, _panels, _settings, _threads
 from ._core import InputError
 from ._warnings import SharpenWarning as SharpenWarning
 from ._warnings import warn
@@ -179,7 +179,8 @@ def solve(
     given["optimizer"] = optimizer
     if _threads.get_threads() != 0:
         given.setdefault("threads", str(_threads.get_threads()))
-    portfolio = Portfolio(*_solved(prices_or_moments, returns, bool(gross), given))
+    gross = _panels.switch("gross", gross)
+    portfolio = Portfolio(*_solved(prices_or_moments, returns, gross, given))
     warn(portfolio.warnings)
     return portfolio
 

@@ -150,6 +150,7 @@ def study(
     if k is not None:
         lists["k"] = ",".join(str(_count(item)) for item in _as_list(k))
     given = _commands.texts("study", lists, ["preset", "dry_run", "list"])
+    force, dry_run = _panels.switch("force", force), _panels.switch("dry_run", dry_run)
     if preset is not None:
         given["preset"] = str(preset)
     if out is not None:
@@ -158,11 +159,11 @@ def study(
         given["force"] = "true"
     if prices is not None and returns is not None:
         raise TypeError("study() takes either prices or returns=, not both")
-    if gross:
+    if _panels.switch("gross", gross):
         given["gross"] = "true"
     file = "" if config is None else _panels.path_text(config, "config")
     name, value = ("returns", returns) if prices is None else ("prices", prices)
-    with _markets.Markets(None if dry_run else out, bool(force)) as markets:
+    with _markets.Markets(None if dry_run else out, force) as markets:
         if value is not None:
             place = "." if dry_run and out is None else out  # a dry run keeps nothing
             given[name] = ",".join(_markets.files_of(value, name, place, markets))
@@ -264,7 +265,6 @@ def _names(tables: Any, argument: str) -> List[str]:
 
 
 @_commands.documented("report", ["study", "format", "table"])
-
 def report(
     study: Union[Study, PathLike],
     out: Optional[PathLike] = None,
@@ -282,11 +282,12 @@ def report(
     ``replications``, ``seed``, ``threads``. The same study gives the same bytes as the program.
     """
     given = _commands.texts("report", settings, ["study", "format", "table"])
+    force = _panels.switch("force", force)
     file = study.file if isinstance(study, Study) else _file_of(study)
     place = None if out is None else _panels.path_text(out, "out")
     names = _names(table, "table")
     if place is not None:
-        _core.check_place(place, file, bool(force))
+        _core.check_place(place, file, force)
     elif force:
         raise InputError("force has no meaning here; it goes with out")
     ending = "" if place is None else Path(place).suffix

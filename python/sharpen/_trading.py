@@ -118,7 +118,7 @@ class Backtest:
         """The files of ``sharpen backtest --out``: returns.csv, weights.csv, trades.csv,
         weights_last.csv, metrics.json, and benchmark.csv where there is one."""
         place = _panels.path_text(folder, "folder")
-        _core.write_backtest(place, bool(force), self._core.files())
+        _core.write_backtest(place, _panels.switch("force", force), self._core.files())
 
     def compare(self, other: Union["Backtest", PathLike], **arguments: Any) -> "Comparison":
         """``sharpen.compare(self, other, ...)``."""
@@ -165,8 +165,9 @@ def backtest(
     the same bits as the command line.
     """
     given = _commands.texts("backtest", settings, ["signal", "model"])
+    force = _panels.switch("force", force)
     if out is not None:
-        _core.check_folder(_panels.path_text(out, "out"), bool(force))
+        _core.check_folder(_panels.path_text(out, "out"), force)
     elif force:
         raise InputError("force has no meaning here; it goes with out")
     if signal is not None and "framework" not in given:

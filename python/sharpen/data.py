@@ -71,6 +71,7 @@ def yahoo(
         raise InputError(f"missing = {missing!r} is not one of 'warn', 'raise'")
     if isinstance(retries, bool) or not isinstance(retries, int) or retries < 0:
         raise InputError(f"retries = {retries!r} is no count; give 0 or more")
+    adjust, refresh = _panels.switch("adjust", adjust), _panels.switch("refresh", refresh)
     pandas = _panels.need_pandas("yahoo")
     file = _cache_file(cache, names, first, last, adjust)
     if not _is_over(last, _now()):
@@ -170,7 +171,7 @@ def _download(
                 wanted,
                 start=first.isoformat(),
                 end=last.isoformat(),
-                auto_adjust=bool(adjust),
+                auto_adjust=adjust,
                 progress=False,
                 threads=False,
             )
@@ -224,7 +225,7 @@ def _cache_file(
     if cache is not True and not isinstance(cache, (str, os.PathLike)):
         raise TypeError(f"cache is of type {type(cache).__name__}; give True, False or a folder")
     folder = cache_folder() if cache is True else Path(cache)
-    key = json.dumps([names, first.isoformat(), last.isoformat(), bool(adjust)])
+    key = json.dumps([names, first.isoformat(), last.isoformat(), adjust])
     return folder / f"{hashlib.sha256(key.encode()).hexdigest()[:24]}.parquet"
 
 
