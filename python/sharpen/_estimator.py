@@ -253,8 +253,7 @@ def cross_val_predict(
 
     (X,) = indexable(X)
     splits = TimeSeriesSplit() if cv is None else check_cv(cv)
-    if hasattr(y, "split"):
-        raise TypeError("cross_val_predict() takes y, which is ignored, before cv; give cv=...")
+    _refuse_splits(y, X)
     parts = list(splits.split(X))
     values = joblib.Parallel(n_jobs=n_jobs)(
         joblib.delayed(_predicted)(clone(estimator), _rows(X, train), _rows(X, test))
@@ -270,6 +269,21 @@ def cross_val_predict(
     import pandas
 
     return pandas.Series(found, index=X.index[order[by_time]], name="return")
+
+
+def _refuse_splits(y: Any, X: Any) -> None:
+    """What was meant as cv but given as the third argument would be ignored."""
+    if y is None:
+        return
+    try:
+        same = len(y) == (X.shape[0] if hasattr(X, "shape") else len(X))
+    except TypeError:  # a number, an iterator or a splitter
+        same = False
+    if not same:
+        raise TypeError(
+            "cross_val_predict() takes y, which is ignored, before cv, and this one is not one "
+            "value for each row of X; give splits as cv=..."
+        )
 
 
 def _predicted(estimator: Any, train: Any, test: Any) -> Any:

@@ -162,8 +162,19 @@ def test_a_split_by_time_can_be_predicted(X):
         sharpen.cross_val_predict(SparseTangentPortfolio(3), X, cv=twice)
     both = sharpen.cross_val_predict(SparseTangentPortfolio(3), X, None, cv=split, n_jobs=2)
     pd.testing.assert_series_equal(both, found, check_exact=True)
-    with pytest.raises(TypeError, match="give cv="):
-        sharpen.cross_val_predict(SparseTangentPortfolio(3), X, split)
+    labels = sharpen.cross_val_predict(SparseTangentPortfolio(3), X, np.zeros(len(X)), cv=split)
+    pd.testing.assert_series_equal(labels, found, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "splits", [TimeSeriesSplit(3), 3, np.int64(3), [([0, 1, 2], [3]), ([0, 1, 2, 3], [4])],
+               iter([([0, 1, 2], [3])]), "3", np.array(3), np.zeros(259)],
+)
+def test_splits_in_the_place_of_y_are_not_ignored(X, splits):
+    with pytest.raises(TypeError, match="takes y, which is ignored, .*; give splits as cv="):
+        sharpen.cross_val_predict(SparseTangentPortfolio(3), X, splits)
+    with pytest.raises(TypeError, match="give splits as cv="):
+        sharpen.cross_val_predict(SparseTangentPortfolio(3), X.to_numpy().tolist(), splits)
 
 
 def test_prices_in_the_place_of_returns_are_doubted():
