@@ -2,6 +2,7 @@
 words."""
 
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -17,6 +18,14 @@ OF_THE_PROGRAM = set(
     "json print_config config log_level version help prices moments mean cov format demo explain "
     "seed dry_run require_ok list first second out force returns gross".split()
 )
+# What must be there before settings are looked at.
+POSITIONAL = {"compare": ("a", "b"), "predict": ("m",), "report": ("s",)}
+
+
+def own_arguments(function):
+    """Those that it names itself, without the settings and its local variables."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 @pytest.fixture(scope="module")
@@ -31,26 +40,27 @@ def test_signatures_and_help_list_every_setting(name):
     assert not any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     for row in sharpen._core.settings_of(name):
         setting = "from_" if row["name"] == "from" else row["name"]
-        if setting in OF_THE_PROGRAM or setting in function.__code__.co_varnames:
+        if setting in OF_THE_PROGRAM or setting in own_arguments(function):
             continue
         assert parameters[setting].kind is inspect.Parameter.KEYWORD_ONLY
         assert f"{setting} : {row['text']}" in function.__doc__
     assert "--" not in function.__doc__.partition("Settings, None")[2]
 
 
-def test_every_listed_setting_is_taken(market):
-    for name in FUNCTIONS:
-        function = getattr(sharpen, name)
-        own = function.__code__.co_varnames
-        for setting in inspect.signature(function).parameters:
-            if setting in own:
-                continue
-            try:
-                function(**{setting: None})
-            except TypeError as error:
-                assert "unexpected keyword" not in str(error), (name, setting)
-            except sharpen.InputError as error:
-                assert "needs a market" in str(error)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_listed_setting_is_taken(name):
+    function, given = getattr(sharpen, name), POSITIONAL.get(name, ())
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'xyzzy'"):
+        function(*given, xyzzy=None)
+    listed = set(inspect.signature(function).parameters) - set(own_arguments(function))
+    assert listed
+    for setting in listed:
+        try:
+            function(*given, **{setting: None})
+        except TypeError as error:
+            assert "() needs prices" in str(error), setting
+        except sharpen.InputError as error:
+            assert re.search("needs a market|is not a folder|does not exist", str(error)), setting
 
 
 @pytest.mark.parametrize(
