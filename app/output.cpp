@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 
 namespace sharpen::app {
 
@@ -33,15 +34,6 @@ bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b
   std::error_code error;
   return std::filesystem::equivalent(a, b, error) && !error &&
          std::filesystem::is_regular_file(a, error);
-}
-
-// Where a file will be written: links are followed, also to files that are not there yet.
-std::filesystem::path led_to(std::filesystem::path file) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  for (int links = 0; links < 40 && fs::is_symlink(fs::symlink_status(file, error)); ++links)
-    file = file.parent_path() / fs::read_symlink(file, error);
-  return fs::weakly_canonical(file, error);
 }
 
 void keep_inputs(const settings::Values& values, std::string_view output,

@@ -138,4 +138,19 @@ void write_file(const std::filesystem::path& file, std::string_view text) {
   }
 }
 
+std::filesystem::path led_to(const std::filesystem::path& file) {
+  namespace fs = std::filesystem;
+  constexpr int kMostLinks = 40;
+  std::error_code failed;
+  fs::path resolved = file;
+  for (int links = 0; links < kMostLinks && fs::is_symlink(resolved, failed); ++links) {
+    const fs::path target = fs::read_symlink(resolved, failed);
+    if (failed) break;
+    resolved = resolved.parent_path() / target;  // an absolute target stands alone
+  }
+  const fs::path folder =
+      fs::canonical(resolved.has_parent_path() ? resolved.parent_path() : fs::path("."), failed);
+  return failed ? resolved : folder / resolved.filename();
+}
+
 }  // namespace sharpen

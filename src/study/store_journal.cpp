@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/store_schema.hpp"
 #include "study/store_sqlite.hpp"
@@ -72,20 +73,7 @@ Stamp stamp_of(const fs::path& file) {
 
 }  // namespace
 
-fs::path beside(const fs::path& file, std::string_view ending) {
-  constexpr int kMostLinks = 40;
-  std::error_code failed;
-  fs::path resolved = file;
-  for (int links = 0; links < kMostLinks && fs::is_symlink(resolved, failed); ++links) {
-    const fs::path target = fs::read_symlink(resolved, failed);
-    if (failed) break;
-    resolved = resolved.parent_path() / target;  // an absolute target stands alone
-  }
-  const fs::path folder =
-      fs::canonical(resolved.has_parent_path() ? resolved.parent_path() : fs::path("."), failed);
-  if (!failed) resolved = folder / resolved.filename();
-  return resolved += ending;
-}
+fs::path beside(const fs::path& file, std::string_view ending) { return led_to(file) += ending; }
 
 void check_beside(const fs::path& file) {
   std::error_code failed;

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/study/store.hpp"
 #include "study/store_journal.hpp"
@@ -247,7 +248,7 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
   } catch (const SqliteError& error) {
     std::error_code ignored;
     // It never became a study. A link to it is the user's, and stays.
-    if (is_new(file)) std::filesystem::remove(beside(file, ""), ignored);
+    if (is_new(file)) std::filesystem::remove(led_to(file), ignored);
     fail_to_open(name, error);
   }
 }

@@ -275,6 +275,25 @@ TEST_F(ReadOnlyFolder, AFolderThatMayNotBeEnteredSaysSo) {
                                                "folder"));
 }
 
+TEST(StoreProcesses, AFullDiskAtTheStartTakesNoLinkAway) {
+  const Folder folder;
+  const auto link = folder / "study.db", target = folder / "elsewhere.db";
+  std::filesystem::create_symlink(target, link);
+  const Results plan = small_plan(4, 20, 200);
+  Child child([&](auto) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit = {.rlim_cur = 2000, .rlim_max = 2000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const Store store(link, plan);
+  });
+  EXPECT_THAT(child.hear_all(), HasSubstr("cannot be written"));
+  EXPECT_EQ(child.end(), 1);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_FALSE(std::filesystem::exists(target));
+  { const Store store(link, plan); }  // with room again it begins where the link leads
+  EXPECT_EQ(read_store(target).cells.size(), plan.cells.size());
+}
+
 TEST(StoreProcesses, AFullDiskLosesNoFinishedCell) {
   const Folder folder;
   const auto file = folder / "study.db";

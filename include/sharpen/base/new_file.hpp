@@ -13,4 +13,7 @@ namespace sharpen {
 // name, as Linux's own have, so it is when the program is killed while it writes.
 void write_file(const std::filesystem::path& file, std::string_view text);
 
+// Where links to `file`, there or not yet, lead; in the folder's one true name, if it has one.
+std::filesystem::path led_to(const std::filesystem::path& file);
+
 }  // namespace sharpen
