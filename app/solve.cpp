@@ -13,7 +13,7 @@ using settings::Values;
 Solution solution_of(const Values& values) {
   const Log log = stderr_log(values.text("log-level"));
   const Threads threads(static_cast<int>(values.integer("threads")));
-  Solution solution = baseline::solve(values, read_solve_input(values, threads, log));
+  Solution solution = solve::solve(values, read_solve_input(values, threads, log));
   log.info(solution.status_text());
   return solution;
 }

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "sharpen/base/settings.hpp"
-#include "sharpen/baseline/solve.hpp"
+#include "sharpen/solve/solve.hpp"
 #include "solve_input.hpp"
 
 namespace sharpen::app {
@@ -13,8 +13,8 @@ namespace sharpen::app {
 // Reads, solves and prints, as the settings say.
 void solve(settings::Values values);
 
-using baseline::Exposure;
-using baseline::Solution;
+using solve::Exposure;
+using solve::Solution;
 
 std::string_view name(layer::Sizing sizing);
 std::string_view name(layer::Net net);

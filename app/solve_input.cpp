@@ -84,10 +84,10 @@ market::Panel demo_panel(const Values& values) {
 
 SolveInput from_panel(const Values& values, Source source, const Threads& threads, const Log& log) {
   if (source == Source::demo)
-    return baseline::window_input(values, demo_panel(values), "", {}, threads);
+    return solve::window_input(values, demo_panel(values), "", {}, threads);
   market::PanelInput panel = market::read_panel_input(values, log);
-  return baseline::window_input(values, std::move(panel.returns), std::move(panel.file),
-                                std::move(panel.warnings), threads);
+  return solve::window_input(values, std::move(panel.returns), std::move(panel.file),
+                             std::move(panel.warnings), threads);
 }
 
 SolveInput from_moments(const Values& values, Source source, const Log& log) {
@@ -95,8 +95,8 @@ SolveInput from_moments(const Values& values, Source source, const Log& log) {
                                 ? market::read_orlib(values.text("moments"))
                                 : market::read_moments_csv(values.text("mean"), values.text("cov"));
   log.info(fmt::format("moments of {} assets", moments.n()));
-  return baseline::moments_input(values, std::move(moments),
-                                 values.text(source == Source::moments ? "moments" : "cov"));
+  return solve::moments_input(values, std::move(moments),
+                              values.text(source == Source::moments ? "moments" : "cov"));
 }
 
 }  // namespace

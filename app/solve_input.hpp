@@ -5,12 +5,12 @@
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/threads.hpp"
-#include "sharpen/baseline/solve.hpp"
+#include "sharpen/solve/solve.hpp"
 
 namespace sharpen::app {
 
-using baseline::SolveInput;
-using baseline::Window;
+using solve::SolveInput;
+using solve::Window;
 
 // Throws InputError for what contradicts itself whatever the files hold; nothing given is fine.
 void check_solve_settings(const settings::Values& values);

@@ -9,8 +9,8 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
-#include "sharpen/baseline/solve.hpp"
 #include "sharpen/market/panel_kind.hpp"
+#include "sharpen/solve/solve.hpp"
 
 namespace sharpen::python {
 
@@ -30,7 +30,7 @@ std::vector<std::string> doubts(ConstMat X) {
 
 nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
               const SettingTexts& given) {
-  baseline::Solution found;
+  solve::Solution found;
   {
     const nb::gil_scoped_release release;
     const ConstMat X = view(returns);
@@ -40,8 +40,8 @@ nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
     for (Index t = 0; t < X.rows; ++t) panel.dates.push_back("row " + std::to_string(t));
     settings::Values values = values_of(settings::solve, given);
     const Threads threads(static_cast<int>(values.integer("threads")));
-    auto input = baseline::window_input(values, std::move(panel), "X", doubts(X), threads);
-    found = baseline::solve(values, std::move(input));
+    auto input = solve::window_input(values, std::move(panel), "X", doubts(X), threads);
+    found = solve::solve(values, std::move(input));
   }
   return nb::make_tuple(array_of(found.portfolio.weights), found.portfolio.sharpe,
                         found.full_sharpe, std::string(name(found.portfolio.outcome.status)),

@@ -1,4 +1,4 @@
-// sharpen.solve: baseline/solve.hpp from arrays that are in memory, or from a file.
+// sharpen.solve: solve/solve.hpp from arrays that are in memory, or from a file.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -11,8 +11,8 @@
 #include "module.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/baseline/solve.hpp"
 #include "sharpen/market/panel_input.hpp"
+#include "sharpen/solve/solve.hpp"
 
 namespace sharpen::python {
 
@@ -23,11 +23,11 @@ using settings::Values;
 // A solution and the settings it came from, so that it can be explained later.
 struct Solved {
   Values values;
-  baseline::Solution solution;
+  solve::Solution solution;
 };
 
-std::unique_ptr<Solved> solved(Values values, baseline::SolveInput input) {
-  baseline::Solution solution = baseline::solve(values, std::move(input));
+std::unique_ptr<Solved> solved(Values values, solve::SolveInput input) {
+  solve::Solution solution = solve::solve(values, std::move(input));
   return std::make_unique<Solved>(Solved{std::move(values), std::move(solution)});
 }
 
@@ -56,8 +56,8 @@ std::unique_ptr<Solved> solve_panel(const Matrix& cells, std::vector<std::string
   Values settings = values_of(settings::solve, given);
   market::PanelInput panel = market::memory_panel_input(settings, std::move(raw), dated);
   const Threads threads = threads_of(settings);
-  auto input = baseline::window_input(settings, std::move(panel.returns), std::move(panel.file),
-                                      std::move(panel.warnings), threads);
+  auto input = solve::window_input(settings, std::move(panel.returns), std::move(panel.file),
+                                   std::move(panel.warnings), threads);
   return solved(std::move(settings), std::move(input));
 }
 
@@ -69,8 +69,8 @@ std::unique_ptr<Solved> solve_file(const std::string& file, const std::string& k
   Values settings = values_of(settings::solve, given);
   market::PanelInput panel = market::read_panel_input(settings, Log());
   const Threads threads = threads_of(settings);
-  auto input = baseline::window_input(settings, std::move(panel.returns), std::move(panel.file),
-                                      std::move(panel.warnings), threads);
+  auto input = solve::window_input(settings, std::move(panel.returns), std::move(panel.file),
+                                   std::move(panel.warnings), threads);
   return solved(std::move(settings), std::move(input));
 }
 
@@ -86,23 +86,23 @@ std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covarian
                           .mean = {mu.begin(), mu.end()},
                           .covariance = {Sigma.data, Sigma.data + n * n}};
   Values settings = values_of(settings::solve, given);
-  auto input = baseline::moments_input(settings, std::move(moments), "Sigma");
+  auto input = solve::moments_input(settings, std::move(moments), "Sigma");
   return solved(std::move(settings), std::move(input));
 }
 
-baseline::Solution explained(const Solved& self) {
+solve::Solution explained(const Solved& self) {
   Values values = self.values;
   values.set_flag("explain", "true");
-  const baseline::SolveInput& from = self.solution.input;
-  baseline::SolveInput input;
+  const solve::SolveInput& from = self.solution.input;
+  solve::SolveInput input;
   if (from.window) {
     market::Panel returns = from.returns;
-    input = baseline::window_input(values, std::move(returns), from.file, {}, threads_of(values));
+    input = solve::window_input(values, std::move(returns), from.file, {}, threads_of(values));
   } else {
     market::Moments moments{from.tickers, from.mu, from.covariance};
-    input = baseline::moments_input(values, std::move(moments), from.file);
+    input = solve::moments_input(values, std::move(moments), from.file);
   }
-  return baseline::solve(values, std::move(input));
+  return solve::solve(values, std::move(input));
 }
 
 // Explaining needs parts of the risk model that solving does not: solve again with them. Threads
@@ -148,7 +148,7 @@ nb::object best_left_out(Solved& self) {
 
 // The keys of `sharpen solve --json`, but for those that are attributes of their own.
 nb::dict figures(const Solved& self) {
-  const baseline::Solution& solution = self.solution;
+  const solve::Solution& solution = self.solution;
   nb::dict out;
   out["status"] = std::string(name(solution.portfolio.outcome.status));
   out["status_text"] = std::string(solution.status_text());

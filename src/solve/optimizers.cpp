@@ -7,10 +7,10 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/baseline/mssrm.hpp"
 #include "sharpen/baseline/net_bound.hpp"
-#include "sharpen/baseline/solve.hpp"
 #include "sharpen/layer/configure.hpp"
+#include "sharpen/solve/solve.hpp"
 
-namespace sharpen::baseline {
+namespace sharpen::solve {
 
 namespace {
 
@@ -70,9 +70,9 @@ void run_select(Solution& solution) {
 
 void run_mssrm(Solution& solution) {
   const select::SelectSettings& settings = solution.settings;
-  Mssrm mssrm({.k = settings.k, .net = settings.net, .sizing = settings.sizing},
-              *solution.input.risk);
-  MssrmResult result;
+  baseline::Mssrm mssrm({.k = settings.k, .net = settings.net, .sizing = settings.sizing},
+                        *solution.input.risk);
+  baseline::MssrmResult result;
   mssrm.run(*solution.input.risk, 0, solution.input.mu, result);
   solution.portfolio = std::move(result.portfolio);
   solution.iterations = result.iterations;
@@ -82,8 +82,8 @@ void run_mssrm(Solution& solution) {
 void run_mssrm_long(Solution& solution) {
   const SolveInput& input = solution.input;
   const Index n = input.n();
-  MssrmLong mssrm({.k = solution.settings.k}, n);
-  MssrmLongResult result;
+  baseline::MssrmLong mssrm({.k = solution.settings.k}, n);
+  baseline::MssrmLongResult result;
   if (input.window)
     mssrm.run_on_window(input.window_returns(), input.mu, result);
   else
@@ -102,8 +102,8 @@ void run_mssrm_long(Solution& solution) {
   portfolio.sharpe = exposure.gross > 0.0 ? exposure.expected_return / exposure.volatility : 0.0;
 }
 
-SdrSettings sdr_settings(const Values& values) {
-  SdrSettings settings;
+baseline::SdrSettings sdr_settings(const Values& values) {
+  baseline::SdrSettings settings;
   if (values.has("sdr-gap")) settings.gap = values.real("sdr-gap");
   return settings;
 }
@@ -120,36 +120,37 @@ void run_sdr(const Values& values, Solution& solution) {
         kMostForSdr, n));
   const select::SelectSettings& settings = solution.settings;
   const bool match = values.text("sdr-recovery") == "match";
-  SdrSelector sdr({.k = settings.k,
-                   .recovery = match ? Recovery::match : Recovery::top_k,
-                   .net = settings.net,
-                   .sizing = settings.sizing,
-                   .sdr = sdr_settings(values)},
-                  *solution.input.risk);
-  SdrPortfolio& result = solution.sdr.emplace();
+  baseline::SdrSelector sdr(
+      {.k = settings.k,
+       .recovery = match ? baseline::Recovery::match : baseline::Recovery::top_k,
+       .net = settings.net,
+       .sizing = settings.sizing,
+       .sdr = sdr_settings(values)},
+      *solution.input.risk);
+  baseline::SdrPortfolio& result = solution.sdr.emplace();
   sdr.run(*solution.input.risk, 0, solution.input.mu, result);
   solution.portfolio = std::move(result.portfolio);
-  const Relaxation& relaxation = result.relaxation;
+  const baseline::Relaxation& relaxation = result.relaxation;
   solution.iterations = result.iterations;
   solution.certified = result.converged;
   solution.bound = {.status = relaxation.status,
-                    .sharpe = root_above(relaxation.dual),
-                    .from = Bound::sdp,
+                    .sharpe = baseline::root_above(relaxation.dual),
+                    .from = baseline::Bound::sdp,
                     .gap = relaxation.gap};
 }
 
-Bound bound_of(const std::string& text) {
-  using enum Bound;
+baseline::Bound bound_of(const std::string& text) {
+  using enum baseline::Bound;
   return text == "sdp" ? sdp : text == "perspective" ? perspective : best;
 }
 
 void certify(const Values& values, Solution& solution) {
   solution.bound =
-      net_upper_bound(*solution.input.risk, 0, solution.input.mu, solution.settings.net,
-                      {.k = solution.settings.k,
-                       .bound = bound_of(values.text("bound")),
-                       .shrinkage = solution.input.shrinkage,
-                       .sdr = sdr_settings(values)});
+      baseline::net_upper_bound(*solution.input.risk, 0, solution.input.mu, solution.settings.net,
+                                {.k = solution.settings.k,
+                                 .bound = bound_of(values.text("bound")),
+                                 .shrinkage = solution.input.shrinkage,
+                                 .sdr = sdr_settings(values)});
 }
 
 }  // namespace
@@ -170,4 +171,4 @@ void optimize(const Values& values, Solution& solution) {
   solution.exposure = exposure_of(solution.input, solution.portfolio.weights);
 }
 
-}  // namespace sharpen::baseline
+}  // namespace sharpen::solve

@@ -6,9 +6,9 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/baseline/solve.hpp"
+#include "sharpen/solve/solve.hpp"
 
-namespace sharpen::baseline {
+namespace sharpen::solve {
 
 namespace {
 
@@ -242,4 +242,4 @@ SolveInput moments_input(const Values& values, market::Moments moments, std::str
   return input;
 }
 
-}  // namespace sharpen::baseline
+}  // namespace sharpen::solve

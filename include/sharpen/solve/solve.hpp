@@ -24,7 +24,7 @@
 #include "sharpen/select/explain.hpp"
 #include "sharpen/select/select.hpp"
 
-namespace sharpen::baseline {
+namespace sharpen::solve {
 
 struct Window {
   std::string from, to;  // dates of its first and last return
@@ -72,10 +72,10 @@ struct Solution {
   select::SelectSettings settings;
   double periods_per_year = 252;
   select::Portfolio portfolio;
-  std::optional<Index> iterations;   // of an optimizer that iterates
-  std::optional<bool> certified;     // of one that can prove what it found
-  std::optional<SdrPortfolio> sdr;   // of sdr, its portfolio moved out
-  std::optional<SharpeBound> bound;  // of --certify, or of the relaxation behind sdr
+  std::optional<Index> iterations;             // of an optimizer that iterates
+  std::optional<bool> certified;               // of one that can prove what it found
+  std::optional<baseline::SdrPortfolio> sdr;   // of sdr, its portfolio moved out
+  std::optional<baseline::SharpeBound> bound;  // of --certify, or of the relaxation behind sdr
   Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
   std::optional<select::Explanation> explanation;
@@ -103,4 +103,4 @@ Solution solve(const settings::Values& values, SolveInput input);
 // The step of it that depends on the optimizer: fills the portfolio, its exposure and the bound.
 void optimize(const settings::Values& values, Solution& solution);
 
-}  // namespace sharpen::baseline
+}  // namespace sharpen::solve

@@ -1,4 +1,4 @@
-#include "sharpen/baseline/solve.hpp"
+#include "sharpen/solve/solve.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "sharpen/base/error.hpp"
 
-namespace sharpen::baseline {
+namespace sharpen::solve {
 
 namespace {
 
@@ -152,4 +152,4 @@ Solution solve(const Values& values, SolveInput given) {
   return solution;
 }
 
-}  // namespace sharpen::baseline
+}  // namespace sharpen::solve
