@@ -2,16 +2,16 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/gzip.hpp"
 #include "check.hpp"
-#include "market/gzip.hpp"
 #include "sharpen/base/error.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kMost = std::size_t{1} << 17;
   std::size_t total = 0;
   try {
-    sharpen::market::gunzip({reinterpret_cast<const char*>(data), size}, "fuzz.gz", kMost,
-                            [&](std::string_view piece) { total += piece.size(); });
+    sharpen::gunzip({reinterpret_cast<const char*>(data), size}, "fuzz.gz", kMost,
+                    [&](std::string_view piece) { total += piece.size(); });
   } catch (const sharpen::InputError&) {
   }
   SHARPEN_FUZZ_CHECK(total <= kMost);

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/binary_file.hpp"
 #include "check.hpp"
-#include "learn/bytes.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/model.hpp"
 

@@ -21,8 +21,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Decisions whose covariances are in memory at once.
 constexpr Index kRowsAtOnce = 32;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 bool complete(ConstMat rows, Index column) {
   for (Index t = 0; t < rows.rows; ++t)
     if (!std::isfinite(rows(t, column))) return false;

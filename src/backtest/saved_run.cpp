@@ -6,10 +6,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/csv.hpp"
+#include "base/number.hpp"
+#include "base/text_file.hpp"
 #include "market/calendar.hpp"
-#include "market/csv.hpp"
-#include "market/number.hpp"
-#include "market/text_file.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -17,8 +17,6 @@ namespace sharpen::backtest {
 
 namespace {
 
-using market::CsvCursor;
-using market::Place;
 using nlohmann::json;
 
 constexpr std::string_view kRemedy = "give a folder that sharpen backtest --out wrote";
@@ -31,22 +29,22 @@ struct Header {
 
 Header parse_header(CsvCursor& cursor) {
   static_cast<void>(cursor.finished());  // refuses a blank first line
-  const Place place = cursor.place();
+  const FilePosition position = cursor.position();
   Header header;
   do {
     const std::string_view title = cursor.field();
     if (header.fields == 0 && title != "date")
-      market::fail(place, fmt::format("the first column is called {} and not date; {}",
-                                      market::shown(title), kRemedy));
+      fail_at(position,
+              fmt::format("the first column is called {} and not date; {}", shown(title), kRemedy));
     if (title == "return") {
       if (header.returns >= 0)
-        market::fail(cursor.place(), "there are two columns called return; keep one");
+        fail_at(cursor.position(), "there are two columns called return; keep one");
       header.returns = header.fields;
     }
     ++header.fields;
   } while (cursor.comma());
   if (header.returns < 0)
-    market::fail(place, fmt::format("there is no column called return; {}", kRemedy));
+    fail_at(position, fmt::format("there is no column called return; {}", kRemedy));
   cursor.end_line();
   return header;
 }
@@ -54,20 +52,20 @@ Header parse_header(CsvCursor& cursor) {
 std::string parse_day(const CsvCursor& cursor, std::string_view text, const SavedRun& run) {
   const market::ParsedDate date = market::parse_date(text);
   if (date.format == market::DateFormat::none)
-    market::fail(cursor.place(),
-                 fmt::format("{} {}; write dates as YYYY-MM-DD", market::shown(text), date.fault));
+    fail_at(cursor.position(),
+            fmt::format("{} {}; write dates as YYYY-MM-DD", shown(text), date.fault));
   if (!run.dates.empty() && run.dates.back() >= date.iso)
-    market::fail(cursor.place(), fmt::format("the date {} does not come after {}, the one above; "
-                                             "sort the rows and keep each date once",
-                                             date.iso, run.dates.back()));
+    fail_at(cursor.position(), fmt::format("the date {} does not come after {}, the one above; "
+                                           "sort the rows and keep each date once",
+                                           date.iso, run.dates.back()));
   return date.iso;
 }
 
 double parse_return(const CsvCursor& cursor, std::string_view text, const std::string& date) {
-  if (const auto value = market::parse_number(text)) return *value;
-  const market::NumberFault fault = market::explain_number(text);
-  market::fail(cursor.place(), fmt::format("{}, at {} (return on {}); {}", fault.what,
-                                           market::spelled(cursor.place()), date, fault.remedy));
+  if (const auto value = parse_number(text)) return *value;
+  const NumberFault fault = explain_number(text);
+  fail_at(cursor.position(), fmt::format("{}, at {} (return on {}); {}", fault.what,
+                                         spelled(cursor.position()), date, fault.remedy));
 }
 
 void parse_returns(std::string_view text, std::string_view name, SavedRun& run) {
@@ -75,9 +73,9 @@ void parse_returns(std::string_view text, std::string_view name, SavedRun& run) 
   const Header header = parse_header(cursor);
   while (!cursor.finished()) {
     if (const Index found = cursor.count_fields(); found != header.fields)
-      market::fail({name, cursor.line(), 0},
-                   fmt::format("line {} has {} and the header has {}; {}", cursor.line(),
-                               market::counted(found, "field"), header.fields, kRemedy));
+      fail_at({name, cursor.line(), 0},
+              fmt::format("line {} has {} and the header has {}; {}", cursor.line(),
+                          counted(found, "field"), header.fields, kRemedy));
     for (Index c = 0; c < header.fields; ++c) {
       if (c > 0) cursor.comma();
       const std::string_view field = cursor.field();
@@ -87,11 +85,11 @@ void parse_returns(std::string_view text, std::string_view name, SavedRun& run) 
     cursor.end_line();
   }
   if (run.dates.empty())
-    market::fail({name, 0, 0}, fmt::format("there are no rows below the header; {}", kRemedy));
+    fail_at({name, 0, 0}, fmt::format("there are no rows below the header; {}", kRemedy));
 }
 
 [[noreturn]] void fail_key(std::string_view file, std::string_view key, std::string_view what) {
-  market::fail({file, 0, 0}, fmt::format("the key {} {}; {}", key, what, kRemedy));
+  fail_at({file, 0, 0}, fmt::format("the key {} {}; {}", key, what, kRemedy));
 }
 
 double number_of(const json& metrics, std::string_view file, const char* key, double otherwise) {
@@ -111,16 +109,16 @@ std::string text_of(const json& metrics, std::string_view file, const char* key)
 void parse_metrics(std::string_view text, std::string_view file, SavedRun& run) {
   const json metrics = json::parse(text, nullptr, false);
   if (!metrics.is_object())
-    market::fail({file, 0, 0}, fmt::format("this is not a JSON object; {}", kRemedy));
+    fail_at({file, 0, 0}, fmt::format("this is not a JSON object; {}", kRemedy));
   // Files written by hand may leave these out.
   const std::string command = text_of(metrics, file, "command");
   if (!command.empty() && command != "backtest")
-    fail_key(file, "command", fmt::format("is {} and not backtest", market::shown(command)));
+    fail_key(file, "command", fmt::format("is {} and not backtest", shown(command)));
   if (const double version = number_of(metrics, file, "schema_version", 1.0); version != 1.0)
-    market::fail({file, 0, 0},
-                 fmt::format("the schema_version is {} and this program knows 1; use the version "
-                             "of sharpen that wrote it",
-                             shortest(version)));
+    fail_at({file, 0, 0},
+            fmt::format("the schema_version is {} and this program knows 1; use the version "
+                        "of sharpen that wrote it",
+                        shortest(version)));
   run.label = text_of(metrics, file, "label");
   run.periods_per_year = number_of(metrics, file, "periods_per_year", std::nan(""));
   if (!(run.periods_per_year > 0.0 && std::isfinite(run.periods_per_year)))
@@ -160,10 +158,9 @@ SavedRun parse_run(std::string_view returns_text, std::string_view returns_name,
 SavedRun read_run(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(folder, ignored))
-    throw InputError(
-        fmt::format("{} is not a folder; {}", market::shown_file(folder.string()), kRemedy));
+    throw InputError(fmt::format("{} is not a folder; {}", shown_file(folder.string()), kRemedy));
   const std::filesystem::path returns = folder / "returns.csv", metrics = folder / "metrics.json";
-  const market::TextFile returns_file(returns), metrics_file(metrics);
+  const TextFile returns_file(returns), metrics_file(metrics);
   SavedRun run =
       parse_run(returns_file.text(), returns.string(), metrics_file.text(), metrics.string());
   if (run.label.empty()) {

@@ -119,6 +119,19 @@ std::string printable(std::string_view text, std::size_t width) {
   return out;
 }
 
+std::string shortened(std::string_view text) { return printable(text, 40); }
+
+std::string shown(std::string_view text) { return '"' + shortened(text) + '"'; }
+
+// Room enough for every byte as \xNN.
+std::string shown_file(std::string_view file) { return printable(file, 4 * file.size()); }
+
+bool is_plain_text(std::string_view text) { return shown_file(text) == text; }
+
+std::string counted(Index count, std::string_view noun) {
+  return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);

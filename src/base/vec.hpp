@@ -39,6 +39,13 @@ inline Lanes load_some(const double* p, std::size_t count) {
   });
 }
 
+// The same sum with one term added after the other, as suits vectors of a few entries.
+[[maybe_unused]] inline double dot_in_order(ConstVec x, ConstVec y) {
+  double sum = 0.0;
+  for (std::size_t j = 0; j < x.size(); ++j) sum += x[j] * y[j];
+  return sum;
+}
+
 [[maybe_unused]] inline double sum(ConstVec x) {
   return sum_lanes(
       x.size(), [&](std::size_t j, std::size_t count) { return load_some(x.data() + j, count); });

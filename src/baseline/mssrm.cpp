@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/vec.hpp"
 #include "baseline/columns.hpp"
 #include "select/ties.hpp"
 #include "sharpen/base/error.hpp"
@@ -17,12 +18,6 @@ namespace {
 
 // A step this short moves nothing: the point is stationary.
 constexpr double kShortest = 0x1p-60;
-
-double dot(ConstVec a, ConstVec b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 // Solves on supports that are given to it.
 select::SelectSettings exact_settings(const MssrmSettings& settings) {
@@ -151,7 +146,7 @@ bool Mssrm::Work::direction(const risk::Risk& risk, Index sample) {
   add_columns(at.columns, at.weights, product);
   for (std::size_t i = 0; i < g.size(); ++i) g[i] = m[i] - at.sharpe * product[i];
   risk.apply(sample, g, product, scratch);
-  const double unit = 1.0 / std::sqrt(dot(g, product));
+  const double unit = 1.0 / std::sqrt(dot_in_order(g, product));
   if (!std::isfinite(unit)) return false;
   for (double& x : g) x *= unit;
   return true;
@@ -174,7 +169,7 @@ bool Mssrm::Work::ascend(const risk::Risk& risk, Index sample, Index& iterations
     double moved = 0.0;
     for (std::size_t i = 0; i < at.w.size(); ++i)
       moved += (trial.w[i] - at.w[i]) * (trial.w[i] - at.w[i]);
-    const double size = dot(at.w, at.w);
+    const double size = dot_in_order(at.w, at.w);
     std::swap(at, trial);
     if (std::sqrt(moved) <= settings.tolerance * std::sqrt(size)) return true;
   }

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "learn/bytes.hpp"
+#include "base/binary_file.hpp"
 #include "learn/model_file.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"

@@ -16,8 +16,6 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 void check_shapes(const risk::Risk& risk, Index sample, ConstMat mu) {
   if (mu.rows < 1 || mu.cols != risk.n())
     throw InputError(fmt::format(

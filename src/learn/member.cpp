@@ -24,8 +24,6 @@ std::uint64_t stream(Index member, Index epoch) {
   return (static_cast<std::uint64_t>(member) << 32) + static_cast<std::uint64_t>(epoch);
 }
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 Index first_with_risk(const Split& split, const TrainSettings& settings) {
   return settings.alpha > 0.0 ? 0 : split.validation_first;
 }

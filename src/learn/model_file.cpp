@@ -9,9 +9,9 @@
 #include <limits>
 #include <unordered_set>
 
-#include "learn/bytes.hpp"
+#include "base/binary_file.hpp"
+#include "base/file_position.hpp"
 #include "learn/model_file.hpp"
-#include "market/place.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
@@ -68,7 +68,7 @@ class Reading {
   }
   void operator()(std::string_view field, std::string& value) {
     value = in_.text(field);
-    if (!market::is_plain_text(value)) in_.fail(fmt::format("{} is not plain text", field));
+    if (!is_plain_text(value)) in_.fail(fmt::format("{} is not plain text", field));
   }
   template <class Choice>
   void choice(std::string_view field, Choice& value, Choice last) {
@@ -187,17 +187,16 @@ std::string fault_of(const Model& model) {
   if (model.tickers.empty()) return "it has no tickers";
   std::unordered_set<std::string_view> seen;
   for (const std::string& ticker : model.tickers) {
-    if (ticker.empty() || !market::is_plain_text(ticker))
-      return fmt::format("the ticker {} is no name", market::shown(ticker));
+    if (ticker.empty() || !is_plain_text(ticker))
+      return fmt::format("the ticker {} is no name", shown(ticker));
     if (!seen.insert(ticker).second)
-      return fmt::format("the ticker {} is there twice", market::shown(ticker));
+      return fmt::format("the ticker {} is there twice", shown(ticker));
   }
   for (const std::string& date : {model.first_date, model.last_date, model.validation_from})
-    if (!market::is_plain_text(date))
-      return fmt::format("the date {} is none", market::shown(date));
+    if (!is_plain_text(date)) return fmt::format("the date {} is none", shown(date));
   if (model.first_date > model.last_date)
-    return fmt::format("its first date {} is after its last, {}", market::shown(model.first_date),
-                       market::shown(model.last_date));
+    return fmt::format("its first date {} is after its last, {}", shown(model.first_date),
+                       shown(model.last_date));
   if (model.samples < 0 || model.validation_samples < 0) return "it has fewer samples than none";
   if (!(std::isfinite(model.periods_per_year) && model.periods_per_year > 0.0))
     return "its periods a year are not a positive number";
@@ -207,7 +206,7 @@ std::string fault_of(const Model& model) {
   for (std::size_t i = 0; i < mean.size(); ++i)
     if (!(std::isfinite(mean[i]) && std::isfinite(scale[i]) && scale[i] > 0.0))
       return fmt::format("the scaling of {} is not a finite mean and a positive scale",
-                         market::shown(model.tickers[i]));
+                         shown(model.tickers[i]));
   return {};
 }
 

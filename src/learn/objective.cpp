@@ -3,21 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vec.hpp"
+
 namespace sharpen::learn {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
-double dot(ConstVec a, ConstVec b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
-
 double sum_of_squares(ConstMat a) {
   double sum = 0.0;
-  for (Index b = 0; b < a.rows; ++b) sum += dot(a.row(b), a.row(b));
+  for (Index b = 0; b < a.rows; ++b) sum += dot_in_order(a.row(b), a.row(b));
   return sum;
 }
 
@@ -79,7 +73,7 @@ Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r
   loss.prediction = prediction_loss(mu, r, dL_dmu);
   layer_->forward(samples, mu, cache_, w, outcomes, threads);
   const auto decided = [&](Index b) { return outcomes[at(b)].status != Status::invalid_input; };
-  for (Index b = 0; b < batch; ++b) q[at(b)] = decided(b) ? dot(r.row(b), w.row(b)) : 0.0;
+  for (Index b = 0; b < batch; ++b) q[at(b)] = decided(b) ? dot_in_order(r.row(b), w.row(b)) : 0.0;
   loss.decision = decision_loss(decision_, q, dD_dq);
   // w has been used: it now holds dD/dw.
   for (Index b = 0; b < batch; ++b)

@@ -8,8 +8,6 @@ namespace sharpen::learn {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 void check(const Model& model, Index member, ConstMat returns, std::span<const Index> ends,
            std::span<const Index> assets, Mat mu) {
   const auto m = static_cast<Index>(assets.size());

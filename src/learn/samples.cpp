@@ -9,11 +9,7 @@
 
 namespace sharpen::learn {
 
-namespace {
-
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 Split split_samples(Index rows, const TrainSettings& settings) {
   const Index T = settings.lookback, h = settings.horizon;

@@ -15,8 +15,6 @@ namespace sharpen::learn {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 void check_panel(const market::Panel& returns) {
   for (Index t = 0; t < returns.rows(); ++t)
     for (Index i = 0; i < returns.n(); ++i)

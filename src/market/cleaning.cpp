@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "market/place.hpp"
+#include "base/file_position.hpp"
 #include "market/suspects.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"

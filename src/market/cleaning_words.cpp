@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "market/place.hpp"
+#include "base/file_position.hpp"
 #include "sharpen/market/cleaning.hpp"
 
 namespace sharpen::market {

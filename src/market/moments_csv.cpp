@@ -6,9 +6,9 @@
 #include <span>
 #include <unordered_map>
 
-#include "market/csv.hpp"
-#include "market/number.hpp"
-#include "market/text_file.hpp"
+#include "base/csv.hpp"
+#include "base/number.hpp"
+#include "base/text_file.hpp"
 #include "market/ticker_row.hpp"
 #include "sharpen/market/moments.hpp"
 
@@ -22,9 +22,10 @@ using Columns = std::unordered_map<std::string, Index>;
 
 [[noreturn]] void fail_count(const CsvCursor& cursor, Index found, Index expected,
                              std::string_view what) {
-  fail({cursor.name(), cursor.line(), std::min(found, expected + 1)},
-       fmt::format("line {} has {} where {} are expected ({}); give every row one field per column",
-                   cursor.line(), counted(found, "field"), expected, what));
+  fail_at(
+      {cursor.name(), cursor.line(), std::min(found, expected + 1)},
+      fmt::format("line {} has {} where {} are expected ({}); give every row one field per column",
+                  cursor.line(), counted(found, "field"), expected, what));
 }
 
 // The number at the cursor; describe() says what it is, and is only asked when it is wrong.
@@ -32,13 +33,13 @@ template <class Describe>
 double parse_cell(CsvCursor& cursor, const Describe& describe) {
   const std::string_view text = cursor.field();
   if (const auto value = parse_number(text)) return *value;
-  const Place place = cursor.place();
+  const FilePosition position = cursor.position();
   if (text.empty())
-    fail(place, fmt::format("the value is missing, at {} ({}); fill it or drop the ticker",
-                            spelled(place), describe()));
+    fail_at(position, fmt::format("the value is missing, at {} ({}); fill it or drop the ticker",
+                                  spelled(position), describe()));
   const NumberFault fault = explain_number(text);
-  fail(place,
-       fmt::format("{}, at {} ({}); {}", fault.what, spelled(place), describe(), fault.remedy));
+  fail_at(position, fmt::format("{}, at {} ({}); {}", fault.what, spelled(position), describe(),
+                                fault.remedy));
 }
 
 std::string lower(std::string_view text) {
@@ -84,22 +85,23 @@ Means parse_means(std::string_view text, std::string_view name) {
   skip_mean_header(cursor);
   while (!cursor.finished()) {
     const std::string ticker(cursor.field());
-    const Place place = cursor.place();
+    const FilePosition position = cursor.position();
     const Index found = cursor.count_fields();
-    if (found == 1) refuse_tabs(ticker, place);
+    if (found == 1) refuse_tabs(ticker, position);
     if (found != 2) fail_count(cursor, found, 2, "ticker and mean");
-    check_ticker(ticker, place);
+    check_ticker(ticker, position);
     const auto [first, fresh] = out.line_of.try_emplace(ticker, cursor.line());
     if (!fresh)
-      fail(place, fmt::format("the ticker {} is repeated, at line {} and line {}; give every "
-                              "ticker once",
-                              shown(ticker), first->second, cursor.line()));
+      fail_at(position, fmt::format("the ticker {} is repeated, at line {} and line {}; give every "
+                                    "ticker once",
+                                    shown(ticker), first->second, cursor.line()));
     cursor.comma();
     out.mean.push_back(parse_cell(cursor, [&] { return "mean of ticker " + shortened(ticker); }));
     out.tickers.push_back(ticker);
     cursor.end_line();
   }
-  if (out.tickers.empty()) fail({name}, "has a header but no rows; one row per asset is expected");
+  if (out.tickers.empty())
+    fail_at({name}, "has a header but no rows; one row per asset is expected");
   return out;
 }
 
@@ -123,17 +125,18 @@ class CovarianceParser {
     while (!cursor_.finished()) parse_row();
     for (const std::string& ticker : table_.tickers)
       if (!table_.row_of.contains(ticker))
-        fail({table_.name},
-             fmt::format("the ticker {} has a column (line 1, column {}) but no row; give one row "
-                         "per column",
-                         shown(ticker), table_.column_of.at(ticker) + 2));
+        fail_at(
+            {table_.name},
+            fmt::format("the ticker {} has a column (line 1, column {}) but no row; give one row "
+                        "per column",
+                        shown(ticker), table_.column_of.at(ticker) + 2));
     return std::move(table_);
   }
 
  private:
   void parse_header() {
     static_cast<void>(cursor_.finished());  // refuses a blank first line
-    const Place line = {cursor_.name(), cursor_.line(), 1};
+    const FilePosition line = {cursor_.name(), cursor_.line(), 1};
     const std::vector<std::string> fields = parse_fields(cursor_);
     refuse_tabs(fields[0], line);
     table_.tickers = checked_tickers(fields, line);
@@ -147,25 +150,28 @@ class CovarianceParser {
     const Index width = static_cast<Index>(table_.tickers.size()) + 1;
     const Index found = cursor_.count_fields();
     if (found != width) fail_count(cursor_, found, width, "a ticker and one covariance per column");
-    check_ticker(ticker, cursor_.place());
+    check_ticker(ticker, cursor_.position());
     if (!table_.column_of.contains(ticker))
-      fail(cursor_.place(), fmt::format("the ticker {} has a row but no column, at {}; give one "
-                                        "column per row",
-                                        shown(ticker), spelled(cursor_.place())));
+      fail_at(cursor_.position(),
+              fmt::format("the ticker {} has a row but no column, at {}; give one "
+                          "column per row",
+                          shown(ticker), spelled(cursor_.position())));
     const auto [first, fresh] =
         table_.row_of.try_emplace(ticker, static_cast<Index>(table_.row_of.size()));
     if (!fresh)
-      fail(cursor_.place(), fmt::format("the ticker {} is repeated, at line {} and line {}; give "
-                                        "one row per ticker",
-                                        shown(ticker), first->second + 2, cursor_.line()));
+      fail_at(cursor_.position(),
+              fmt::format("the ticker {} is repeated, at line {} and line {}; give "
+                          "one row per ticker",
+                          shown(ticker), first->second + 2, cursor_.line()));
     for (const std::string& other : table_.tickers) {
       cursor_.comma();
       const double value = parse_cell(cursor_, [&] {
         return fmt::format("covariance of {} and {}", shortened(ticker), shortened(other));
       });
       if (other == ticker && value < 0.0)
-        fail(cursor_.place(), fmt::format("the variance {} of {} is negative, at {}; correct it",
-                                          value, shortened(ticker), spelled(cursor_.place())));
+        fail_at(cursor_.position(),
+                fmt::format("the variance {} of {} is negative, at {}; correct it", value,
+                            shortened(ticker), spelled(cursor_.position())));
       table_.values.push_back(value);
     }
     cursor_.end_line();
@@ -179,16 +185,17 @@ void check_same_tickers(const Means& means, std::string_view mean_name,
                         const CovarianceTable& table) {
   for (const std::string& ticker : means.tickers)
     if (!table.column_of.contains(ticker))
-      fail({mean_name, means.line_of.at(ticker), 1},
-           fmt::format("the ticker {} has a mean, at line {}, but no covariance in {}; name the "
-                       "same tickers in both files",
-                       shown(ticker), means.line_of.at(ticker), shown_file(table.name)));
+      fail_at({mean_name, means.line_of.at(ticker), 1},
+              fmt::format("the ticker {} has a mean, at line {}, but no covariance in {}; name the "
+                          "same tickers in both files",
+                          shown(ticker), means.line_of.at(ticker), shown_file(table.name)));
   for (const std::string& ticker : table.tickers)
     if (!means.line_of.contains(ticker))
-      fail({table.name, 1, table.column_of.at(ticker) + 2},
-           fmt::format("the ticker {} has a covariance, at line 1, column {}, but no mean in {}; "
-                       "name the same tickers in both files",
-                       shown(ticker), table.column_of.at(ticker) + 2, shown_file(mean_name)));
+      fail_at(
+          {table.name, 1, table.column_of.at(ticker) + 2},
+          fmt::format("the ticker {} has a covariance, at line 1, column {}, but no mean in {}; "
+                      "name the same tickers in both files",
+                      shown(ticker), table.column_of.at(ticker) + 2, shown_file(mean_name)));
 }
 
 // The table seen in the order of the means.
@@ -218,15 +225,15 @@ class OrderedCovariance {
     return table_.values[static_cast<std::size_t>(row_[i]) * row_.size() +
                          static_cast<std::size_t>(column_[j])];
   }
-  Place place(std::size_t i, std::size_t j) const {
+  FilePosition position(std::size_t i, std::size_t j) const {
     return {table_.name, row_[i] + 2, column_[j] + 2};
   }
   [[noreturn]] void fail_asymmetric(std::size_t i, std::size_t j) const {
-    fail(place(i, j),
-         fmt::format("the covariance is not symmetric: {} and {} have {} at {} but {} at {}; "
-                     "correct one of the two",
-                     shortened(tickers_[i]), shortened(tickers_[j]), entry(i, j),
-                     spelled(place(i, j)), entry(j, i), spelled(place(j, i))));
+    fail_at(position(i, j),
+            fmt::format("the covariance is not symmetric: {} and {} have {} at {} but {} at {}; "
+                        "correct one of the two",
+                        shortened(tickers_[i]), shortened(tickers_[j]), entry(i, j),
+                        spelled(position(i, j)), entry(j, i), spelled(position(j, i))));
   }
 
   const CovarianceTable& table_;
@@ -255,7 +262,7 @@ Moments parse_moments_csv(std::string_view mean_text, std::string_view mean_name
     return assemble(parse_means(mean_text, mean_name), mean_name,
                     CovarianceParser(covariance_text, covariance_name).parse());
   } catch (const std::bad_alloc&) {
-    fail({covariance_name}, "does not fit into memory; give fewer assets");
+    fail_at({covariance_name}, "does not fit into memory; give fewer assets");
   }
 }
 

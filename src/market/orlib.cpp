@@ -5,9 +5,9 @@
 #include <limits>
 #include <new>
 
-#include "market/number.hpp"
-#include "market/place.hpp"
-#include "market/text_file.hpp"
+#include "base/file_position.hpp"
+#include "base/number.hpp"
+#include "base/text_file.hpp"
 #include "sharpen/market/moments.hpp"
 
 namespace sharpen::market {
@@ -38,15 +38,16 @@ class Lines {
   bool finished() const { return rest_.empty(); }
   Index line() const { return line_; }
   std::size_t bytes_left() const { return rest_.size(); }
-  Place place(Index column = 0) const { return {name_, line_, column}; }
+  FilePosition position(Index column = 0) const { return {name_, line_, column}; }
 
   // Splits the next line into exactly `count` fields; `what` says what it should hold.
   void next(Index count, std::string_view what) {
     ++line_;
     if (finished())
-      fail({name_, line_ - 1}, fmt::format("the file ends after line {}, where {} should follow; "
-                                           "give the whole OR-Library file",
-                                           line_ - 1, what));
+      fail_at({name_, line_ - 1},
+              fmt::format("the file ends after line {}, where {} should follow; "
+                          "give the whole OR-Library file",
+                          line_ - 1, what));
     const auto cut = rest_.find('\n');
     std::string_view text = trimmed(rest_.substr(0, cut));
     rest_ = cut == std::string_view::npos ? std::string_view() : rest_.substr(cut + 1);
@@ -59,10 +60,10 @@ class Lines {
       text = trimmed(text.substr(length));
     }
     if (found != count)
-      fail(place(),
-           fmt::format("line {} has {} where {} {} expected ({}); is this an OR-Library "
-                       "portfolio file?",
-                       line_, counted(found, "field"), count, count == 1 ? "is" : "are", what));
+      fail_at(position(),
+              fmt::format("line {} has {} where {} {} expected ({}); is this an OR-Library "
+                          "portfolio file?",
+                          line_, counted(found, "field"), count, count == 1 ? "is" : "are", what));
   }
 
   // describe() says what the number is, and is only asked when it is wrong.
@@ -71,8 +72,9 @@ class Lines {
     const std::string_view text = fields_[static_cast<std::size_t>(field)];
     if (const auto value = parse_number(text)) return *value;
     const NumberFault fault = explain_number(text);
-    fail(place(field + 1), fmt::format("{}, at {} ({}); {}", fault.what, spelled(place(field + 1)),
-                                       describe(), fault.remedy));
+    fail_at(position(field + 1),
+            fmt::format("{}, at {} ({}); {}", fault.what, spelled(position(field + 1)), describe(),
+                        fault.remedy));
   }
 
   Index count(Index field, Index most, std::string_view what) const {
@@ -84,8 +86,9 @@ class Lines {
       if (valid) value = 10 * value + (c - '0');
     }
     if (!valid || value < 1 || value > most)
-      fail(place(field + 1), fmt::format("{} is not {}, at {}; write a whole number from 1 to {}",
-                                         shown(text), what, spelled(place(field + 1)), most));
+      fail_at(position(field + 1),
+              fmt::format("{} is not {}, at {}; write a whole number from 1 to {}", shown(text),
+                          what, spelled(position(field + 1)), most));
     return value;
   }
 
@@ -102,7 +105,7 @@ class OrlibParser {
  public:
   OrlibParser(std::string_view text, std::string_view name) : lines_(text, name) {
     if (lines_.finished())
-      fail({name}, "is empty; an OR-Library portfolio file starts with the number of assets");
+      fail_at({name}, "is empty; an OR-Library portfolio file starts with the number of assets");
   }
 
   Moments parse() {
@@ -136,9 +139,10 @@ void OrlibParser::parse_count() {
   const auto n = static_cast<std::size_t>(n_);
   const std::size_t pairs = n * (n + 1) / 2, left = lines_.bytes_left();
   if (pairs > left || (n > kFewAssets && 4 * n + 6 * pairs > left + 1))
-    fail(lines_.place(1), fmt::format("the file is too short for {} and {} of correlations, at "
-                                      "line 1; correct the number of assets",
-                                      counted(n_, "asset"), counted(n_ * (n_ + 1) / 2, "line")));
+    fail_at(lines_.position(1),
+            fmt::format("the file is too short for {} and {} of correlations, at "
+                        "line 1; correct the number of assets",
+                        counted(n_, "asset"), counted(n_ * (n_ + 1) / 2, "line")));
   if (n > most_memory() / sizeof(double) / n) throw std::bad_alloc();
   moments_.covariance.assign(n * n, std::numeric_limits<double>::quiet_NaN());
 }
@@ -150,13 +154,14 @@ void OrlibParser::parse_asset(Index i) {
   const double sd =
       lines_.number(1, [&] { return fmt::format("standard deviation of asset {}", i + 1); });
   if (sd < 0.0)
-    fail(lines_.place(2),
-         fmt::format("the standard deviation {} of asset {} is negative, at {}; correct it",
-                     shortened(lines_.text(1)), i + 1, spelled(lines_.place(2))));
+    fail_at(lines_.position(2),
+            fmt::format("the standard deviation {} of asset {} is negative, at {}; correct it",
+                        shortened(lines_.text(1)), i + 1, spelled(lines_.position(2))));
   if (!std::isfinite(sd * sd))
-    fail(lines_.place(2), fmt::format("the standard deviation {} of asset {} is too large to "
-                                      "square, at {}; correct it",
-                                      shortened(lines_.text(1)), i + 1, spelled(lines_.place(2))));
+    fail_at(lines_.position(2),
+            fmt::format("the standard deviation {} of asset {} is too large to "
+                        "square, at {}; correct it",
+                        shortened(lines_.text(1)), i + 1, spelled(lines_.position(2))));
   sd_.push_back(sd);
 }
 
@@ -166,19 +171,22 @@ void OrlibParser::parse_pair() {
   const Index j = lines_.count(1, n_, "an asset number") - 1;
   const double correlation = lines_.number(
       2, [&] { return fmt::format("correlation of assets {} and {}", i + 1, j + 1); });
-  const Place place = lines_.place(3);
+  const FilePosition position = lines_.position(3);
   if (std::abs(correlation) > 1.0)
-    fail(place, fmt::format("the correlation {} of assets {} and {} is outside [-1, 1], at {}; "
-                            "correct it",
-                            shortened(lines_.text(2)), i + 1, j + 1, spelled(place)));
+    fail_at(position,
+            fmt::format("the correlation {} of assets {} and {} is outside [-1, 1], at {}; "
+                        "correct it",
+                        shortened(lines_.text(2)), i + 1, j + 1, spelled(position)));
   if (i == j && correlation != 1.0)
-    fail(place, fmt::format("the correlation {} of asset {} with itself is not 1, at {}; correct "
-                            "it",
-                            shortened(lines_.text(2)), i + 1, spelled(place)));
+    fail_at(position,
+            fmt::format("the correlation {} of asset {} with itself is not 1, at {}; correct "
+                        "it",
+                        shortened(lines_.text(2)), i + 1, spelled(position)));
   if (!std::isnan(entry(i, j)))
-    fail(lines_.place(), fmt::format("the pair {} {} is repeated, at line {}; give every pair "
-                                     "once",
-                                     i + 1, j + 1, lines_.line()));
+    fail_at(lines_.position(),
+            fmt::format("the pair {} {} is repeated, at line {}; give every pair "
+                        "once",
+                        i + 1, j + 1, lines_.line()));
   entry(i, j) = entry(j, i) =
       correlation * sd_[static_cast<std::size_t>(i)] * sd_[static_cast<std::size_t>(j)];
 }
@@ -187,11 +195,12 @@ void OrlibParser::check_all_pairs() const {
   for (Index i = 0; i < n_; ++i)
     for (Index j = i; j < n_; ++j)
       if (std::isnan(moments_.covariance[static_cast<std::size_t>(i * n_ + j)]))
-        fail(lines_.place(), fmt::format("the pair {} {} is missing, at the end of the file after "
-                                         "line {}; give all {} of {}, the diagonal "
-                                         "included",
-                                         i + 1, j + 1, lines_.line(),
-                                         counted(n_ * (n_ + 1) / 2, "pair"), counted(n_, "asset")));
+        fail_at(lines_.position(),
+                fmt::format("the pair {} {} is missing, at the end of the file after "
+                            "line {}; give all {} of {}, the diagonal "
+                            "included",
+                            i + 1, j + 1, lines_.line(), counted(n_ * (n_ + 1) / 2, "pair"),
+                            counted(n_, "asset")));
 }
 
 }  // namespace
@@ -200,7 +209,7 @@ Moments parse_orlib(std::string_view text, std::string_view name) {
   try {
     return OrlibParser(text, name).parse();
   } catch (const std::bad_alloc&) {
-    fail({name}, "does not fit into memory; give fewer assets");
+    fail_at({name}, "does not fit into memory; give fewer assets");
   }
 }
 

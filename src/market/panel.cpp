@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/file_position.hpp"
 #include "market/calendar.hpp"
 #include "market/close_names.hpp"
-#include "market/place.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::market {

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <new>
 
+#include "base/text_file.hpp"
 #include "market/panel_rows.hpp"
-#include "market/text_file.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/panel.hpp"
@@ -29,13 +29,14 @@ Panel parse_panel(std::string_view text, std::string_view name, PanelKind kind, 
   try {
     CsvCursor cursor(text, name);
     PanelHeader header = parse_panel_header(cursor);
-    if (cursor.finished()) fail({name}, "has a header but no rows; one row per period is expected");
+    if (cursor.finished())
+      fail_at({name}, "has a header but no rows; one row per period is expected");
     Panel panel = header.long_layout ? parse_long_rows(cursor, header, kind, cells)
                                      : parse_wide_rows(cursor, std::move(header), kind, cells);
     check_kind(panel.values, kind, name);
     return panel;
   } catch (const std::bad_alloc&) {
-    fail({name}, "does not fit into memory; split the file by dates or tickers");
+    fail_at({name}, "does not fit into memory; split the file by dates or tickers");
   }
 }
 
@@ -61,8 +62,8 @@ std::string panel_csv(const Panel& panel) {
 
 void write_panel(const Panel& panel, const std::filesystem::path& file) {
   if (file.extension() == ".gz")  // the reader would try to unpack it
-    fail({file.string()},
-         "the panel is written as plain CSV; give a name that does not end in .gz");
+    fail_at({file.string()},
+            "the panel is written as plain CSV; give a name that does not end in .gz");
   write_file(file, panel_csv(panel));
 }
 

@@ -68,28 +68,29 @@ PanelHeader long_header(const Fields& fields) {
 }
 
 // date,ticker,open,high,...: the long layout with more than one value.
-void refuse_long_with_more(const Fields& fields, const Place& line) {
+void refuse_long_with_more(const Fields& fields, const FilePosition& line) {
   if (fields.size() < 4 || std::none_of(fields.begin(), fields.end(), is_ticker_name)) return;
   const bool known = std::all_of(fields.begin(), fields.end(), [](const std::string& field) {
     return is_date_name(field) || is_ticker_name(field) || is_label(field);
   });
   if (known)
-    fail(line, fmt::format("the header has {} columns, at line {}, where the long layout has "
-                           "three; keep the columns date,ticker,close",
-                           fields.size(), line.line));
+    fail_at(line, fmt::format("the header has {} columns, at line {}, where the long layout has "
+                              "three; keep the columns date,ticker,close",
+                              fields.size(), line.line));
 }
 
-void refuse_one_stock(const Fields& fields, const Place& line) {
+void refuse_one_stock(const Fields& fields, const FilePosition& line) {
   if (fields.size() < 3 || !is_date_name(fields[0]) || !all_labels(std::span(fields).subspan(1)))
     return;
-  fail(line, fmt::format("the columns {}, {}{} are those of one stock, at line {}; keep the date "
-                         "and the close, and head the close with its ticker",
-                         shortened(fields[1]), shortened(fields[2]),
-                         fields.size() > 3 ? ", ..." : "", line.line));
+  fail_at(line,
+          fmt::format("the columns {}, {}{} are those of one stock, at line {}; keep the date "
+                      "and the close, and head the close with its ticker",
+                      shortened(fields[1]), shortened(fields[2]), fields.size() > 3 ? ", ..." : "",
+                      line.line));
 }
 
 // The label whose columns hold the closing prices, if that is clear.
-std::string closing_label(std::span<const std::string> labels, const Place& line) {
+std::string closing_label(std::span<const std::string> labels, const FilePosition& line) {
   const auto find = [&](auto is_wanted) {
     const auto found = std::find_if(labels.begin(), labels.end(), is_wanted);
     return found == labels.end() ? std::string() : *found;
@@ -100,14 +101,14 @@ std::string closing_label(std::span<const std::string> labels, const Place& line
   const std::string close = find([](const std::string& label) { return lower(label) == "close"; });
   const std::string adjusted = find([](const std::string& label) { return is_adjusted(label); });
   if (!close.empty() && !adjusted.empty())
-    fail(line,
-         fmt::format("the header has both {} and {}, at line {}; keep one of them: in pandas, "
-                     "data[\"{}\"].to_csv(...)",
-                     close, adjusted, line.line, adjusted));
+    fail_at(line,
+            fmt::format("the header has both {} and {}, at line {}; keep one of them: in pandas, "
+                        "data[\"{}\"].to_csv(...)",
+                        close, adjusted, line.line, adjusted));
   if (close.empty() && adjusted.empty())
-    fail(line, fmt::format("the header has no closing prices, at line {}; keep one column per "
-                           "ticker",
-                           line.line));
+    fail_at(line, fmt::format("the header has no closing prices, at line {}; keep one column per "
+                              "ticker",
+                              line.line));
   return close.empty() ? adjusted : close;
 }
 
@@ -116,11 +117,12 @@ std::string closing_label(std::span<const std::string> labels, const Place& line
 PanelHeader two_line_header(CsvCursor& cursor, const Fields& labels, const Fields& names,
                             Index names_line) {
   if (labels.size() != names.size())
-    fail({cursor.name(), cursor.line()},
-         fmt::format("line {} has {} fields and line {} has {}; give both lines of the header one "
-                     "field per column",
-                     cursor.line() - 1, labels.size(), cursor.line(), names.size()));
-  const Place names_place = {cursor.name(), names_line};
+    fail_at(
+        {cursor.name(), cursor.line()},
+        fmt::format("line {} has {} fields and line {} has {}; give both lines of the header one "
+                    "field per column",
+                    cursor.line() - 1, labels.size(), cursor.line(), names.size()));
+  const FilePosition names_place = {cursor.name(), names_line};
   const std::string wanted = closing_label(std::span(labels).subspan(1), names_place);
   cursor.end_line();
 
@@ -152,13 +154,14 @@ PanelHeader two_line_header(CsvCursor& cursor, const Fields& labels, const Field
 PanelHeader parse_panel_header(CsvCursor& cursor) {
   // Asked for its refusal of a blank first line; the text is not empty.
   static_cast<void>(cursor.finished());
-  const Place line = {cursor.name(), cursor.line(), 1};
+  const FilePosition line = {cursor.name(), cursor.line(), 1};
   const Fields fields = parse_fields(cursor);
   refuse_tabs(fields[0], line);
   if (parse_date(fields[0]).format != DateFormat::none)
-    fail(line, fmt::format("line 1 starts with the date {} but must be a header; add a first line "
-                           "such as date,TICKER,TICKER",
-                           shown(fields[0])));
+    fail_at(line,
+            fmt::format("line 1 starts with the date {} but must be a header; add a first line "
+                        "such as date,TICKER,TICKER",
+                        shown(fields[0])));
   if (is_long_header(fields)) {
     cursor.end_line();
     return long_header(fields);

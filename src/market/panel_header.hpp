@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "market/csv.hpp"
+#include "base/csv.hpp"
 
 namespace sharpen::market {
 

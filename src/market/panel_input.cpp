@@ -84,8 +84,8 @@ void doubt_periods(const Values& values, const Panel& returns, std::vector<std::
 }
 
 // "FILE: ", or nothing for a panel from memory.
-std::string place(const std::string& file) {
-  return file.empty() ? std::string() : printable(file, 4 * file.size()) + ": ";
+std::string file_prefix(const std::string& file) {
+  return file.empty() ? std::string() : shown_file(file) + ": ";
 }
 
 // What is wrong with a panel is wrong with its file.
@@ -94,7 +94,7 @@ auto in_file(const std::string& file, const Work& work) {
   try {
     return work();
   } catch (const InputError& error) {
-    throw InputError(place(file) + error.what());
+    throw InputError(file_prefix(file) + error.what());
   }
 }
 
@@ -110,8 +110,8 @@ void check_cells(const RawPanel& raw) {
                                   ? KindFault{"is not a number", "leave it out, or correct it"}
                                   : below_least(raw.kind);
       throw InputError(
-          fmt::format("{}{} {} ({}, column {}); {}", place(raw.file), shortest(value), fault.what,
-                      printable(raw.panel.dates[static_cast<std::size_t>(t)]),
+          fmt::format("{}{} {} ({}, column {}); {}", file_prefix(raw.file), shortest(value),
+                      fault.what, printable(raw.panel.dates[static_cast<std::size_t>(t)]),
                       printable(raw.panel.tickers[static_cast<std::size_t>(j)]), fault.remedy));
     }
   check_kind(raw.panel.values, raw.kind, raw.file);
@@ -208,7 +208,7 @@ PanelInput clean_panel_input(const Values& values, RawPanel raw) {
   const std::string doubt = doubt_of_kind(raw);
   // Prices like these have no returns; the first of them would be refused in less helpful words.
   if (doubt.starts_with(kLikeReturns) && input.settings.on_suspect == OnSuspect::report)
-    throw InputError(place(raw.file) + doubt);
+    throw InputError(file_prefix(raw.file) + doubt);
   input.cleaning = cleaned(raw, input.settings);
   raw.panel = {};
   input.warnings = summary(input.cleaning, input.settings);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "market/place.hpp"
+#include "base/file_position.hpp"
 
 namespace sharpen::market {
 
@@ -51,9 +51,9 @@ void check_kind(std::span<const double> values, PanelKind kind, std::string_view
   if (count == 0 || low <= 0.0) return;
   const double mean = sum * (static_cast<double>(values.size()) / static_cast<double>(count));
   const auto refuse = [&](std::string_view what, std::string_view remedy) {
-    fail({file}, fmt::format("the values look like {} (all between {:.4g} and {:.4g}, mean "
-                             "{:.4g}); {}",
-                             what, low, high, mean, remedy));
+    fail_at({file}, fmt::format("the values look like {} (all between {:.4g} and {:.4g}, mean "
+                                "{:.4g}); {}",
+                                what, low, high, mean, remedy));
   };
   if (kind == PanelKind::returns && mean > 1.5) refuse("prices", "give the file as --prices");
   if (kind == PanelKind::returns && low >= 0.2 && mean >= 0.75)

@@ -39,7 +39,7 @@ class LongParser {
  private:
   void parse_row();
   Index date_number(std::string_view text);
-  Index ticker_number(const std::string& ticker, const Place& place);
+  Index ticker_number(const std::string& ticker, const FilePosition& position);
   void check_filling() const;
   Panel table() const;
   void refuse_repeated(const Row& row, const std::vector<Index>& position,
@@ -68,7 +68,7 @@ void LongParser::parse_row() {
     if (j == header_.value) value_cursor = cursor_;
     const std::string field(cursor_.field());
     if (j == header_.date) row.date = date_number(field);
-    if (j == header_.ticker) row.ticker = ticker_number(field, cursor_.place());
+    if (j == header_.ticker) row.ticker = ticker_number(field, cursor_.position());
   }
   const std::string text(value_cursor.field());
   row.value = cell_.parse(text, value_cursor, tickers_[static_cast<std::size_t>(row.ticker)],
@@ -87,13 +87,13 @@ Index LongParser::date_number(std::string_view text) {
   return place->second;
 }
 
-Index LongParser::ticker_number(const std::string& ticker, const Place& place) {
+Index LongParser::ticker_number(const std::string& ticker, const FilePosition& position) {
   const auto known = ticker_of_.find(ticker);
   if (known != ticker_of_.end()) return known->second;
-  check_ticker(ticker, place);
+  check_ticker(ticker, position);
   if (static_cast<Index>(tickers_.size()) >= CsvCursor::kMostColumns)
-    fail(place, fmt::format("more than {} tickers, at line {}; is this a file of prices?",
-                            CsvCursor::kMostColumns, place.line));
+    fail_at(position, fmt::format("more than {} tickers, at line {}; is this a file of prices?",
+                                  CsvCursor::kMostColumns, position.line));
   tickers_.push_back(ticker);
   ticker_of_.emplace(ticker, static_cast<Index>(tickers_.size()) - 1);
   return static_cast<Index>(tickers_.size()) - 1;
@@ -103,10 +103,10 @@ void LongParser::check_filling() const {
   check_size(dates_.size(), tickers_.size(), cursor_.name());
   const std::size_t cells = dates_.size() * tickers_.size();
   if (cells > kSmallTable && cells / kLeastFilled > rows_.size())
-    fail({cursor_.name()},
-         fmt::format("{} rows name {} dates and {} tickers, which leaves more than 99 % of the "
-                     "table empty; is the first line date,ticker,close?",
-                     rows_.size(), dates_.size(), tickers_.size()));
+    fail_at({cursor_.name()},
+            fmt::format("{} rows name {} dates and {} tickers, which leaves more than 99 % of the "
+                        "table empty; is the first line date,ticker,close?",
+                        rows_.size(), dates_.size(), tickers_.size()));
 }
 
 Panel LongParser::table() const {
@@ -141,20 +141,20 @@ void LongParser::refuse_repeated(const Row& row, const std::vector<Index>& posit
     return other.date == row.date && other.ticker == row.ticker;
   });
   const auto t = static_cast<std::size_t>(position[static_cast<std::size_t>(row.date)]);
-  fail({cursor_.name(), row.line},
-       fmt::format("the ticker {} has two rows for {}, at line {} and line {}; keep one",
-                   shown(tickers_[static_cast<std::size_t>(row.ticker)]), panel.dates[t],
-                   first->line, row.line));
+  fail_at({cursor_.name(), row.line},
+          fmt::format("the ticker {} has two rows for {}, at line {} and line {}; keep one",
+                      shown(tickers_[static_cast<std::size_t>(row.ticker)]), panel.dates[t],
+                      first->line, row.line));
 }
 
 void LongParser::refuse_missing(const Panel& panel, const std::vector<bool>& filled) const {
   const auto gap = std::find(filled.begin(), filled.end(), false);
   if (gap == filled.end()) return;
   const Index at = gap - filled.begin();
-  fail({cursor_.name()},
-       fmt::format("the ticker {} has no row for {}; fill it, or drop the ticker or the date",
-                   shown(tickers_[static_cast<std::size_t>(at % panel.n())]),
-                   panel.dates[static_cast<std::size_t>(at / panel.n())]));
+  fail_at({cursor_.name()},
+          fmt::format("the ticker {} has no row for {}; fill it, or drop the ticker or the date",
+                      shown(tickers_[static_cast<std::size_t>(at % panel.n())]),
+                      panel.dates[static_cast<std::size_t>(at / panel.n())]));
 }
 
 }  // namespace

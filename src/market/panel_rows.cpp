@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "market/number.hpp"
-#include "market/text_file.hpp"
+#include "base/number.hpp"
+#include "base/text_file.hpp"
 #include "sharpen/market/panel_kind.hpp"
 
 namespace sharpen::market {
@@ -23,25 +23,27 @@ void refuse_if_ragged(const CsvCursor& cursor, Index width) {
 
 std::string DateColumn::parse(std::string_view text, const CsvCursor& cursor, Index width) {
   ParsedDate date = parse_date(text);
-  const Place place = cursor.place();
+  const FilePosition position = cursor.position();
   if (date.format == DateFormat::none || (format_ != DateFormat::none && date.format != format_))
     refuse_if_ragged(cursor, width);
   if (text.empty())
-    fail(place, fmt::format("the date is missing, at {}; every row has its date", spelled(place)));
+    fail_at(position,
+            fmt::format("the date is missing, at {}; every row has its date", spelled(position)));
   if (date.format == DateFormat::none)
-    fail(place,
-         fmt::format("{} {}, at {}; write dates as {}", shown(text), date.fault, spelled(place),
-                     pattern(format_ == DateFormat::none ? DateFormat::day : format_)));
+    fail_at(
+        position,
+        fmt::format("{} {}, at {}; write dates as {}", shown(text), date.fault, spelled(position),
+                    pattern(format_ == DateFormat::none ? DateFormat::day : format_)));
   if (format_ == DateFormat::none) {
     format_ = date.format;
     first_line_ = cursor.line();
   }
   if (date.format != format_)
-    fail(place,
-         fmt::format("the date {} is written as {} but line {} has {}, at {}; use one format "
-                     "in the whole file",
-                     shown(text), pattern(date.format), first_line_, pattern(format_),
-                     spelled(place)));
+    fail_at(position,
+            fmt::format("the date {} is written as {} but line {} has {}, at {}; use one format "
+                        "in the whole file",
+                        shown(text), pattern(date.format), first_line_, pattern(format_),
+                        spelled(position)));
   return std::move(date.iso);
 }
 
@@ -49,8 +51,9 @@ double CellReader::parse(std::string_view text, const CsvCursor& cursor, std::st
                          std::string_view date) const {
   const auto refuse = [&](const std::string& what, std::string_view remedy) {
     refuse_if_ragged(cursor, width);
-    fail(cursor.place(), fmt::format("{}, at {} (ticker {}, {}); {}", what, spelled(cursor.place()),
-                                     shortened(ticker), date, remedy));
+    fail_at(cursor.position(),
+            fmt::format("{}, at {} (ticker {}, {}); {}", what, spelled(cursor.position()),
+                        shortened(ticker), date, remedy));
   };
   if (text.empty() || is_missing(text)) {
     if (cells == Cells::raw) return std::numeric_limits<double>::quiet_NaN();
@@ -70,19 +73,20 @@ double CellReader::parse(std::string_view text, const CsvCursor& cursor, std::st
 
 void fail_ragged(const CsvCursor& cursor, Index found, Index width) {
   const bool decimal_commas = found == 2 * width - 1 && cursor.separator_char() == ',';
-  fail({cursor.name(), cursor.line(), std::min(found, width + 1)},
-       fmt::format("line {} has {} where {} are expected, as in the header; {}", cursor.line(),
-                   counted(found, "field"), width,
-                   decimal_commas ? "if the numbers have decimal commas, write decimal points"
-                                  : "give every row one field per column"));
+  fail_at({cursor.name(), cursor.line(), std::min(found, width + 1)},
+          fmt::format("line {} has {} where {} are expected, as in the header; {}", cursor.line(),
+                      counted(found, "field"), width,
+                      decimal_commas ? "if the numbers have decimal commas, write decimal points"
+                                     : "give every row one field per column"));
 }
 
 void check_size(std::size_t rows, std::size_t columns, std::string_view file) {
   const std::size_t most = most_memory() / sizeof(double);
   if (columns == 0 || rows <= most / columns) return;
-  fail({file}, fmt::format("{} rows of {} tickers do not fit into memory; split the file by dates "
-                           "or tickers",
-                           rows, columns));
+  fail_at({file},
+          fmt::format("{} rows of {} tickers do not fit into memory; split the file by dates "
+                      "or tickers",
+                      rows, columns));
 }
 
 }  // namespace sharpen::market

@@ -77,13 +77,14 @@ void WideParser::parse_row_date() {
   if (!dates.empty() && dates.back() >= iso) {
     const auto earlier = std::lower_bound(dates.begin(), dates.end(), iso);
     if (*earlier == iso)
-      fail(cursor_.place(),
-           fmt::format("the date {} is repeated, at line {} and line {}; keep one row per date",
-                       iso, earlier - dates.begin() + first_line_, cursor_.line()));
-    fail(cursor_.place(),
-         fmt::format("the dates are not sorted: {} at line {} comes after {} at line {}; sort the "
-                     "rows by date, oldest first",
-                     iso, cursor_.line(), dates.back(), cursor_.line() - 1));
+      fail_at(cursor_.position(),
+              fmt::format("the date {} is repeated, at line {} and line {}; keep one row per date",
+                          iso, earlier - dates.begin() + first_line_, cursor_.line()));
+    fail_at(
+        cursor_.position(),
+        fmt::format("the dates are not sorted: {} at line {} comes after {} at line {}; sort the "
+                    "rows by date, oldest first",
+                    iso, cursor_.line(), dates.back(), cursor_.line() - 1));
   }
   dates.push_back(std::move(iso));
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "market/csv.hpp"
+#include "base/csv.hpp"
 
 namespace sharpen::market {
 
@@ -15,12 +15,13 @@ std::vector<std::string> parse_fields(CsvCursor& cursor);
 
 // The tickers of a header line, given its fields: all but the first. At least one, distinct, none
 // empty, all plain text.
-std::vector<std::string> checked_tickers(std::span<const std::string> fields, const Place& line);
+std::vector<std::string> checked_tickers(std::span<const std::string> fields,
+                                         const FilePosition& line);
 
 // Refuses a first field that shows a file separated by tabs.
-void refuse_tabs(std::string_view first_field, const Place& place);
+void refuse_tabs(std::string_view first_field, const FilePosition& position);
 
-// Refuses a ticker at this place that is empty or not plain text.
-void check_ticker(std::string_view ticker, const Place& place);
+// Refuses a ticker at this position that is empty or not plain text.
+void check_ticker(std::string_view ticker, const FilePosition& position);
 
 }  // namespace sharpen::market

@@ -46,8 +46,6 @@ constexpr std::array<FigureInfo, kFigures> kInfos = {{
     {"seconds", "seconds", 1, -1},
 }};
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // A year's costs, from what every period of the statistics paid.
 double cost_annualized(const backtest::Run& run, double periods_per_year) {
   if (run.costs.size() != run.dates.size() || run.periods() <= run.stats_from) return kNone;

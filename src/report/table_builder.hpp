@@ -9,8 +9,6 @@
 
 namespace sharpen::report {
 
-inline std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 struct Builder {
   const study::Results& results;
   const Summary& summary;

@@ -19,11 +19,6 @@ constexpr Index kTile = 8;             // rows of U gathered at a time by submat
 constexpr Index kColumns = 256;        // columns scaled at a time by restrict_to
 constexpr double kRefineBelow = 1e-2;  // shrinkage under which one solve is not accurate enough
 
-double dot(const double* x, const double* y, Index n) {
-  const auto size = static_cast<std::size_t>(n);
-  return sharpen::dot(ConstVec{x, size}, ConstVec{y, size});
-}
-
 }  // namespace
 
 Index LowRankRisk::scratch_size() const {
@@ -33,7 +28,7 @@ Index LowRankRisk::scratch_size() const {
 // q_t = c (R_t - mean) m.
 void LowRankRisk::project(Index s, ConstVec m, double* q) const {
   kernels_.rows_dot(window(s), T_, n(), returns_.stride, m.data(), q);
-  const double shift = sharpen::dot(ConstVec{mean(s), size()}, m);
+  const double shift = dot(ConstVec{mean(s), size()}, m);
   for (Index t = 0; t < T_; ++t) q[t] = c_ * (q[t] - shift);
 }
 
@@ -85,7 +80,7 @@ double LowRankRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
     for (std::size_t j = 0; j < size(); ++j) out[j] += correction[j];
     project(s, out, v);
   }
-  return fact(s).delta * sharpen::dot(out, out) + dot(v, v, T_);
+  return fact(s).delta * dot(out, out) + dot({v, at(T_)}, {v, at(T_)});
 }
 
 void LowRankRisk::root_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
@@ -196,7 +191,8 @@ void LowRankRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec scra
       const Index width = gather_tile(b, cols);
       for (Index i = 0; i < height; ++i)
         for (Index j = 0; j < width && b + j <= a + i; ++j)
-          out(a + i, b + j) = out(b + j, a + i) = dot(rows + i * T_, cols + j * T_, T_);
+          out(a + i, b + j) = out(b + j, a + i) =
+              dot({rows + i * T_, at(T_)}, {cols + j * T_, at(T_)});
     }
   }
   for (Index a = 0; a < k; ++a)

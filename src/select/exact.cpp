@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/vec.hpp"
 #include "risk/cholesky.hpp"
 #include "sharpen/layer/tangent.hpp"
 
@@ -15,12 +16,6 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallest = 0x1p-960;
-
-double dot(ConstVec a, ConstVec b) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 // x = L^-1 x or L^-T x, L (k, k) column-major.
 void substitute(const std::vector<double>& L, Index k, bool transposed, double* x) {
@@ -62,7 +57,7 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
                                    : solve_support(risk, sample, K, scratch, out.outcome);
   if (direction.exists) {
     layer::sizing_forward(sizing_, y_, direction.t, w_);
-    const double mean = dot(mu_, w_);
+    const double mean = dot_in_order(mu_, w_);
     const double risk_squared = variance(risk, sample, scratch);
     out.sharpe = std::ldexp(mean / std::sqrt(risk_squared), exponent);
     out.value = std::ldexp(direction.C, 2 * exponent);
@@ -103,7 +98,7 @@ void ExactSolver::finish(ConstVec b, double A, double B, double C, Direction& di
 ExactSolver::Direction ExactSolver::solve_full(const risk::Risk& risk, Index sample, Vec scratch) {
   Direction direction;
   const double A = risk.ones_norm2(sample);
-  const double B = dot(risk.ones_solution(sample), mu_);
+  const double B = dot_in_order(risk.ones_solution(sample), mu_);
   choose_face(A, B, direction);
   const double C = risk.solve(sample, m_, y_, scratch);
   finish(risk.ones_solution(sample), A, B, C, direction);
@@ -127,13 +122,13 @@ ExactSolver::Direction ExactSolver::solve_support(const risk::Risk& risk, Index 
 
   std::fill(b_.begin(), b_.end(), 1.0);
   substitute(L_, k, false, b_.data());
-  const double A = dot(b_, b_);
+  const double A = dot_in_order(b_, b_);
   substitute(L_, k, true, b_.data());
-  const double B = dot(b_, mu_);
+  const double B = dot_in_order(b_, mu_);
   choose_face(A, B, direction);
   std::copy(m_.begin(), m_.end(), y_.begin());
   substitute(L_, k, false, y_.data());
-  const double C = dot(y_, y_);
+  const double C = dot_in_order(y_, y_);
   substitute(L_, k, true, y_.data());
   finish(b_, A, B, C, direction);
   return direction;
@@ -144,10 +139,10 @@ double ExactSolver::variance(const risk::Risk& risk, Index sample, Vec scratch) 
   const std::size_t k = w_.size();
   if (static_cast<Index>(k) == n_) {
     risk.apply(sample, w_, m_, scratch);
-    return dot(w_, m_);
+    return dot_in_order(w_, m_);
   }
-  for (std::size_t i = 0; i < k; ++i) m_[i] = dot({Sigma_.data() + i * k, k}, w_);
-  return dot(w_, m_);
+  for (std::size_t i = 0; i < k; ++i) m_[i] = dot_in_order({Sigma_.data() + i * k, k}, w_);
+  return dot_in_order(w_, m_);
 }
 
 }  // namespace sharpen::select

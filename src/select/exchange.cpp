@@ -14,6 +14,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/vec.hpp"
 #include "risk/cholesky.hpp"
 #include "select/search.hpp"
 
@@ -24,14 +25,6 @@ namespace {
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kGrowth = 1e-12;  // an exchange must lift S(K) by this share at least
 constexpr int kRefreshEvery = 40;
-
-std::size_t at_index(Index i) { return static_cast<std::size_t>(i); }
-
-double dot(const std::vector<double>& a, const std::vector<double>& b, Index count) {
-  double sum = 0.0;
-  for (std::size_t s = 0; s < at_index(count); ++s) sum += a[s] * b[s];
-  return sum;
-}
 
 }  // namespace
 
@@ -70,7 +63,7 @@ bool Search::exchange() {
 void Search::take_factor_from_forward() {
   const Index rows = W_.rows;
   for (Index r = 0; r < rows; ++r)
-    for (Index s = 0; s <= r; ++s) L_[at_index(r * rows + s)] = W_(s, K_[at_index(r)]);
+    for (Index s = 0; s <= r; ++s) L_[at(r * rows + s)] = W_(s, K_[at(r)]);
   confirmed_.assign(K_.begin(), K_.end());
   set_small_state();
   kernels_.backward(W_, U_.data());
@@ -81,11 +74,11 @@ bool Search::refresh() {
   const Index rows = W_.rows;
   // LAPACK's lower triangle by columns is our upper one by rows.
   for (Index s = 0; s < rows; ++s)
-    for (Index r = s; r < rows; ++r) U_[at_index(s * rows + r)] = Sigma_(s, K_[at_index(r)]);
-  for (Index r = 0; r < rows; ++r) diagonal_[at_index(r)] = U_[at_index(r * rows + r)];
-  if (!risk::cholesky_in_place(U_.data(), rows, {diagonal_.data(), at_index(rows)})) return false;
+    for (Index r = s; r < rows; ++r) U_[at(s * rows + r)] = Sigma_(s, K_[at(r)]);
+  for (Index r = 0; r < rows; ++r) diagonal_[at(r)] = U_[at(r * rows + r)];
+  if (!risk::cholesky_in_place(U_.data(), rows, {diagonal_.data(), at(rows)})) return false;
   for (Index r = 0; r < rows; ++r)
-    for (Index s = 0; s <= r; ++s) L_[at_index(r * rows + s)] = U_[at_index(s * rows + r)];
+    for (Index s = 0; s <= r; ++s) L_[at(r * rows + s)] = U_[at(s * rows + r)];
   set_small_state();
   load_support();
   kernels_.forward(W_, L_.data(), z_.data(), u_.data(), residuals_);
@@ -118,15 +111,15 @@ void Search::set_small_state() {
   const Index rows = W_.rows;
   const auto size = static_cast<int>(rows);
   for (Index s = 0; s < rows; ++s) {
-    for (Index r = 0; r < s; ++r) U_[at_index(s * rows + r)] = 0.0;
-    for (Index r = s; r < rows; ++r) U_[at_index(s * rows + r)] = L_[at_index(r * rows + s)];
-    z_[at_index(s)] = signal_->m[at_index(K_[at_index(s)])];
-    u_[at_index(s)] = 1.0;
+    for (Index r = 0; r < s; ++r) U_[at(s * rows + r)] = 0.0;
+    for (Index r = s; r < rows; ++r) U_[at(s * rows + r)] = L_[at(r * rows + s)];
+    z_[at(s)] = signal_->m[at(K_[at(s)])];
+    u_[at(s)] = 1.0;
   }
   std::copy(U_.begin(), U_.begin() + rows * rows, H_.begin());
   LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', size, H_.data(), size);
   for (Index s = 0; s < rows; ++s)
-    for (Index r = 0; r < s; ++r) H_[at_index(s * rows + r)] = H_[at_index(r * rows + s)];
+    for (Index r = 0; r < s; ++r) H_[at(s * rows + r)] = H_[at(r * rows + s)];
   for (std::vector<double>* x : {&z_, &u_})
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, size, U_.data(), size,
                 x->data(), 1);
@@ -135,11 +128,12 @@ void Search::set_small_state() {
   for (std::vector<double>* x : {&alpha_, &eta_})
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, size, U_.data(), size,
                 x->data(), 1);
-  A_ = dot(u_, u_, rows);
-  Bm_ = dot(z_, u_, rows);
+  const ConstVec u = {u_.data(), at(rows)}, z = {z_.data(), at(rows)};
+  A_ = dot_in_order(u, u);
+  Bm_ = dot_in_order(z, u);
   set_level();
   value_ = 0.0;
-  for (std::size_t s = 0; s < at_index(rows); ++s) {
+  for (std::size_t s = 0; s < at(rows); ++s) {
     const double zt = z_[s] - t_ * u_[s];
     value_ += zt * zt;
   }
@@ -149,8 +143,8 @@ void Search::set_small_state() {
 // What remains of K without each of its assets.
 void Search::set_removals() {
   const double room = signal_->t_max - t_;
-  for (std::size_t s = 0; s < at_index(W_.rows); ++s) {
-    const double h = 1.0 / H_[s * at_index(W_.rows) + s];
+  for (std::size_t s = 0; s < at(W_.rows); ++s) {
+    const double h = 1.0 / H_[s * at(W_.rows) + s];
     const double gamma = alpha_[s] - t_ * eta_[s];
     h_[s] = h;
     g_[s] = gamma * h;
@@ -170,7 +164,7 @@ void Search::set_removals() {
 
 // p^2 / d must exceed bound_s for the pair to be worth `value`.
 void Search::set_bounds(double value) {
-  for (std::size_t s = 0; s < at_index(W_.rows); ++s)
+  for (std::size_t s = 0; s < at(W_.rows); ++s)
     bound_[s] = std::max(value - kept_[s], std::numeric_limits<double>::min());
 }
 
@@ -196,19 +190,18 @@ bool Search::find_exchange(Candidate& best) {
 void Search::inspect(Index block, Candidate& best) const {
   const auto [rm, r1, rv] = residuals_;
   for (Index s = 0; s < W_.rows; ++s) {
-    const auto i = at_index(s);
+    const auto i = at(s);
     const double* w = W_.block(block) + s * kWidth;
     for (Index l = 0; l < kWidth; ++l) {
       const Index j = block * kWidth + l;
       const double p = rm[j] - t_ * r1[j] + w[l] * g_[i];
       const double v = rv[j] + w[l] * w[l] * h_[i];
       if (!(p * p > bound_[i] * (v + bar_[j]))) continue;
-      if (bar_[j] != 0.0 || !(v > dependent_[at_index(j)])) continue;
+      if (bar_[j] != 0.0 || !(v > dependent_[at(j)])) continue;
       const double value =
           without_[i].value_with(*signal_, rm[j] + w[l] * gm_[i], r1[j] + w[l] * g1_[i], v);
       const double margin = kTie * best.value;
-      const bool lower =
-          best.row >= 0 && (j < best.j || (j == best.j && K_[i] < K_[at_index(best.row)]));
+      const bool lower = best.row >= 0 && (j < best.j || (j == best.j && K_[i] < K_[at(best.row)]));
       if (value > best.value + margin || (lower && value >= best.value - margin))
         best = {value, s, j};
     }
@@ -219,7 +212,7 @@ void Search::inspect(Index block, Candidate& best) const {
 // new support at once.
 void Search::prepare(const Candidate& chosen) {
   const Index row = chosen.row, j = chosen.j;
-  const auto i = at_index(row), rows = at_index(W_.rows);
+  const auto i = at(row), rows = at(W_.rows);
   const double Wij = W_(row, j), h = h_[i];
   read_column(j, row);
   for (std::size_t s = 0; s < rows; ++s) {
@@ -250,7 +243,7 @@ void Search::prepare(const Candidate& chosen) {
 // H, alpha and eta by the two rank-one updates of the pending exchange.
 void Search::move_small_state(double value) {
   const Exchange& x = pending_;
-  const auto i = at_index(x.row), rows = at_index(W_.rows);
+  const auto i = at(x.row), rows = at(W_.rows);
   const double Hii = H_[i * rows + i], alpha_i = alpha_[i], eta_i = eta_[i];
   for (std::size_t r = 0; r < rows; ++r) {
     double* Hr = H_.data() + r * rows;

@@ -17,8 +17,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 // One question to the risk model and the selector at a time, with their memory.
 class Explainer {
  public:

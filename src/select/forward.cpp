@@ -25,8 +25,8 @@ Search::Search(Index n, Index k, bool exchanges)
   K_.reserve(rows);
   matrix_.resize(lines * rows);
   vectors_.resize(lines * 6);
-  W_ = {at(matrix_), k, 0, blocks_};
-  double* next = at(vectors_);
+  W_ = {first_of(matrix_), k, 0, blocks_};
+  double* next = first_of(vectors_);
   for (double** vector :
        {&residuals_.rm, &residuals_.r1, &residuals_.rv, &bar_, &column_, &values_}) {
     *vector = next;
@@ -36,7 +36,7 @@ Search::Search(Index n, Index k, bool exchanges)
   z_.resize(rows);
   if (!exchanges) return;
   columns_.resize(matrix_.size());
-  Sigma_ = {at(columns_), k, 0, blocks_};
+  Sigma_ = {first_of(columns_), k, 0, blocks_};
   for (std::vector<double>* square : {&L_, &U_, &H_}) square->resize(rows * rows);
   for (std::vector<double>* vector : {&u_, &alpha_, &eta_, &g_, &gm_, &g1_, &h_, &kept_, &bound_,
                                       &cross_, &drop_, &load_, &diagonal_})

@@ -89,7 +89,7 @@ class Search {
   void load_support();
   void read_column(Index j, Index row);
 
-  double* at(std::vector<Line>& lines) const { return lines.data()->x; }
+  static double* first_of(std::vector<Line>& lines) { return lines.data()->x; }
 
   const Index n_, k_, blocks_;
   const Kernels& kernels_;

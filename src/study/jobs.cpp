@@ -14,8 +14,6 @@ namespace sharpen::study {
 
 namespace {
 
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
 const Market& market_of(const Plan& plan, Index cell) {
   return plan.results.markets[at(plan.results.cells[at(cell)].market)];
 }

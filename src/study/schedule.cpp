@@ -8,11 +8,7 @@
 
 namespace sharpen::study {
 
-namespace {
-
-std::size_t at(Index i) { return static_cast<std::size_t>(i); }
-
-}  // namespace
+namespace {}  // namespace
 
 Schedule::Schedule(const std::vector<Job>& jobs, Limits limits, const Log& log)
     : jobs_(jobs),

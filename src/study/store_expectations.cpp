@@ -1,20 +1,20 @@
 // Expectations as the bytes of a blob: to the bit, checksummed, every length checked.
-#include "learn/bytes.hpp"
+#include "base/binary_file.hpp"
 #include "study/store_schema.hpp"
 
 namespace sharpen::study {
 
 namespace {
 
-constexpr learn::FileKind kKind = {.magic = "SHRPEXPC",
-                                   .version = 1,
-                                   .noun = "set of expectations",
-                                   .remedy = "remove the study's file and run it again"};
+constexpr FileKind kKind = {.magic = "SHRPEXPC",
+                            .version = 1,
+                            .noun = "set of expectations",
+                            .remedy = "remove the study's file and run it again"};
 
 }  // namespace
 
 std::string expectations_bytes(const backtest::Expectations& found) {
-  learn::ByteWriter out(kKind, 8 * (found.rows.size() + found.values.size()) + 1024);
+  ByteWriter out(kKind, 8 * (found.rows.size() + found.values.size()) + 1024);
   out.u64(found.rows.size());
   for (const Index row : found.rows) out.u64(static_cast<std::uint64_t>(row));
   out.u64(found.values.size());
@@ -35,7 +35,7 @@ std::string expectations_bytes(const backtest::Expectations& found) {
 }
 
 backtest::Expectations parse_expectations(std::string_view bytes, std::string_view name) {
-  learn::ByteReader in(bytes, name, kKind);
+  ByteReader in(bytes, name, kKind);
   backtest::Expectations found;
   found.rows.resize(in.count("rows", 8));
   for (Index& row : found.rows) row = static_cast<Index>(in.u64());

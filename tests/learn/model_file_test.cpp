@@ -13,7 +13,7 @@
 #include <limits>
 #include <thread>
 
-#include "learn/bytes.hpp"
+#include "base/binary_file.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/model.hpp"

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "sharpen/base/view.hpp"
+
 namespace sharpen {
 
 // Edits (insert, delete, replace, swap two neighbours) that turn one word into the other;
@@ -23,6 +25,18 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 // `text` with control characters and broken UTF-8 written as \xNN, at most `width` characters
 // (code points) long: data must not steer the terminal it is shown on.
 std::string printable(std::string_view text, std::size_t width = 60);
+
+// Text from a file, printable and at most 40 characters long; shown() puts it in double quotes.
+std::string shortened(std::string_view text);
+std::string shown(std::string_view text);
+// A file name, printable and whole.
+std::string shown_file(std::string_view file);
+
+// Whether the text is well-formed UTF-8 without control characters.
+bool is_plain_text(std::string_view text);
+
+// "1 field", "3 fields".
+std::string counted(Index count, std::string_view noun);
 
 bool is_utf8(std::string_view text);
 

@@ -10,6 +10,9 @@ using Index = std::ptrdiff_t;
 using Vec = std::span<double>;
 using ConstVec = std::span<const double>;
 
+// An index as the containers of the standard library want it.
+constexpr std::size_t at(Index i) { return static_cast<std::size_t>(i); }
+
 // Row-major matrix view: entry (i, j) is data[i * stride + j], stride >= cols.
 template <class T>
 struct BasicMat {

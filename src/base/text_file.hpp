@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace sharpen::market {
+namespace sharpen {
 
 class TextFile {
  public:
@@ -34,4 +34,4 @@ class TextFile {
 // Half the memory of the machine: the most bytes a text may have, and the most its numbers may.
 std::size_t most_memory();
 
-}  // namespace sharpen::market
+}  // namespace sharpen

@@ -1,4 +1,4 @@
-#include "learn/bytes.hpp"
+#include "base/binary_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,11 +15,11 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
-#include "market/place.hpp"
-#include "market/text_file.hpp"
+#include "base/file_position.hpp"
+#include "base/text_file.hpp"
 #include "sharpen/base/error.hpp"
 
-namespace sharpen::learn {
+namespace sharpen {
 
 namespace {
 
@@ -62,9 +62,7 @@ std::vector<Real> array_of(std::string_view bytes) {
   return out;
 }
 
-[[noreturn]] void refuse(std::string_view name, const std::string& what) {
-  market::fail({name}, what);
-}
+[[noreturn]] void refuse(std::string_view name, const std::string& what) { fail_at({name}, what); }
 
 [[noreturn]] void refuse_cut_short(std::string_view name, const FileKind& kind, std::size_t has,
                                    std::uint64_t of) {
@@ -269,7 +267,7 @@ std::string read_file_of(const FileKind& kind, const std::filesystem::path& file
   input.read(bytes, kHeader);
   const std::uint64_t length = checked_header(bytes, input.name(), kind);
   if (input.is_regular()) check_length(length, input.size(), input.name(), kind);
-  const std::size_t most = market::most_memory();
+  const std::size_t most = most_memory();
   if (length > most)
     refuse(input.name(), fmt::format("is a {} of {} bytes, which do not fit into memory; use a "
                                      "machine with more",
@@ -291,4 +289,4 @@ std::string read_file_of(const FileKind& kind, const std::filesystem::path& file
   return bytes;
 }
 
-}  // namespace sharpen::learn
+}  // namespace sharpen

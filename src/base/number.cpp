@@ -1,4 +1,4 @@
-#include "market/number.hpp"
+#include "base/number.hpp"
 
 #include <fast_float/fast_float.h>
 
@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "market/place.hpp"
+#include "base/file_position.hpp"
 
-namespace sharpen::market {
+namespace sharpen {
 
 namespace {
 
@@ -77,4 +77,4 @@ NumberFault explain_number(std::string_view text) {
   return {quoted + " has " + shown(tail) + " after the number", plain};
 }
 
-}  // namespace sharpen::market
+}  // namespace sharpen

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "market/place.hpp"
+#include "base/file_position.hpp"
 
-namespace sharpen::market {
+namespace sharpen {
 
 class CsvCursor {
  public:
@@ -44,7 +44,7 @@ class CsvCursor {
 
   Index line() const { return line_; }
   Index column() const { return column_; }  // field number, from 1
-  Place place() const { return {name_, line_, column_}; }
+  FilePosition position() const { return {name_, line_, column_}; }
   std::string_view name() const { return name_; }
   char separator_char() const { return separator_; }
   std::size_t bytes_left() const { return static_cast<std::size_t>(end_ - at_); }
@@ -73,4 +73,4 @@ class CsvCursor {
   std::string unescaped_;
 };
 
-}  // namespace sharpen::market
+}  // namespace sharpen

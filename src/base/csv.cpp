@@ -1,10 +1,10 @@
-#include "market/csv.hpp"
+#include "base/csv.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace sharpen::market {
+namespace sharpen {
 
 namespace {
 
@@ -30,17 +30,17 @@ char separator_of(std::string_view text) {
 CsvCursor::CsvCursor(std::string_view text, std::string_view name) : name_(name) {
   using namespace std::string_view_literals;
   if (starts_with_bytes(text, "\xff\xfe"sv) || starts_with_bytes(text, "\xfe\xff"sv))
-    fail({name}, "is UTF-16 text; save it as UTF-8");
+    fail_at({name}, "is UTF-16 text; save it as UTF-8");
   if (starts_with_bytes(text, "\x1f\x8b"sv))
-    fail({name}, "is compressed; unpack it with gunzip, or give it a name that ends in .gz");
+    fail_at({name}, "is compressed; unpack it with gunzip, or give it a name that ends in .gz");
   if (starts_with_bytes(text, "PK\x03\x04"sv))
-    fail({name}, "is a zip archive or a workbook; export it as CSV");
+    fail_at({name}, "is a zip archive or a workbook; export it as CSV");
   if (starts_with_bytes(text, "\xef\xbb\xbf"sv)) text.remove_prefix(3);
   at_ = line_start_ = text.data();
   end_ = text.data() + text.size();
   separator_ = separator_of(text);
   if (std::all_of(at_, end_, [](char c) { return is_blank(c) || c == '\r' || c == '\n'; }))
-    fail({name}, "is empty; a header line and rows are expected");
+    fail_at({name}, "is empty; a header line and rows are expected");
 }
 
 bool CsvCursor::finished() {
@@ -54,7 +54,7 @@ bool CsvCursor::finished() {
     at_ = p;
     refuse_lone_carriage_return();
   }
-  fail({name_, line_}, fmt::format("line {} is blank; delete it", line_));
+  fail_at({name_, line_}, fmt::format("line {} is blank; delete it", line_));
 }
 
 std::string_view CsvCursor::field() {
@@ -69,9 +69,10 @@ std::string_view CsvCursor::field() {
   while (p != end_ && *p != separator_ && *p != '\n' && *p != '\r' && *p != '"') ++p;
   check_bytes(at_, p);
   if (p != end_ && *p == '"')
-    fail(place(), fmt::format("a quotation mark inside the unquoted field {}, at {}; quote the "
-                              "whole field and double the marks inside it",
-                              shown({first, p + 1}), spelled(place())));
+    fail_at(position(),
+            fmt::format("a quotation mark inside the unquoted field {}, at {}; quote the "
+                        "whole field and double the marks inside it",
+                        shown({first, p + 1}), spelled(position())));
   at_ = p;
   while (p != first && is_blank(p[-1])) --p;
   return {first, p};
@@ -84,9 +85,10 @@ std::string_view CsvCursor::quoted_field() {
   bool doubled = false;
   for (;; ++p) {
     if (p == end_ || *p == '\n')
-      fail(place(), fmt::format("the quoted field {} is not closed on its line, at {}; close the "
-                                "quotation mark",
-                                shown({open, p}), spelled(place())));
+      fail_at(position(),
+              fmt::format("the quoted field {} is not closed on its line, at {}; close the "
+                          "quotation mark",
+                          shown({open, p}), spelled(position())));
     if (*p != '"') continue;
     if (p + 1 == end_ || p[1] != '"') break;
     doubled = true;
@@ -97,10 +99,10 @@ std::string_view CsvCursor::quoted_field() {
   at_ = p + 1;
   while (at_ != end_ && is_blank(*at_)) ++at_;
   if (at_ != end_ && *at_ != separator_ && *at_ != '\n' && *at_ != '\r')
-    fail(place(), fmt::format("text after the closing quotation mark of {}, at {}; put a {} "
-                              "or a line end there",
-                              shown({open, p + 1}), spelled(place()),
-                              separator_ == ',' ? "comma" : "semicolon"));
+    fail_at(position(), fmt::format("text after the closing quotation mark of {}, at {}; put a {} "
+                                    "or a line end there",
+                                    shown({open, p + 1}), spelled(position()),
+                                    separator_ == ',' ? "comma" : "semicolon"));
   if (!doubled) return text;
   unescaped_.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -113,20 +115,23 @@ std::string_view CsvCursor::quoted_field() {
 void CsvCursor::check_bytes(const char* first, const char* last) const {
   const std::string_view bytes(first, last);
   if (bytes.size() > kMostFieldBytes)
-    fail(place(), fmt::format("a field of {} bytes, at {}; at most {} are allowed, is this a CSV "
-                              "file?",
-                              bytes.size(), spelled(place()), kMostFieldBytes));
+    fail_at(position(),
+            fmt::format("a field of {} bytes, at {}; at most {} are allowed, is this a CSV "
+                        "file?",
+                        bytes.size(), spelled(position()), kMostFieldBytes));
   if (bytes.find('\0') != std::string_view::npos)
-    fail(place(), fmt::format("a NUL byte in {}, at {}; the file is not text, export it again as "
-                              "CSV",
-                              shown(bytes), spelled(place())));
+    fail_at(position(),
+            fmt::format("a NUL byte in {}, at {}; the file is not text, export it again as "
+                        "CSV",
+                        shown(bytes), spelled(position())));
 }
 
 void CsvCursor::refuse_lone_carriage_return() const {
   if (at_ + 1 != end_ && at_[1] == '\n') return;
-  fail(place(), fmt::format("a carriage return without a line feed, at {}; save the file with LF "
-                            "or CRLF line ends",
-                            spelled(place())));
+  fail_at(position(),
+          fmt::format("a carriage return without a line feed, at {}; save the file with LF "
+                      "or CRLF line ends",
+                      spelled(position())));
 }
 
 void CsvCursor::end_line() {
@@ -154,4 +159,4 @@ std::string_view CsvCursor::line_text() const {
   return {line_start_, std::find(line_start_, end_, '\n')};
 }
 
-}  // namespace sharpen::market
+}  // namespace sharpen

@@ -17,7 +17,7 @@
 
 #include "sharpen/base/view.hpp"
 
-namespace sharpen::learn {
+namespace sharpen {
 
 // What kind of file it is.
 struct FileKind {
@@ -93,4 +93,4 @@ std::string read_file_of(const FileKind& kind, const std::filesystem::path& file
 // The checksum of `bytes` without their last four, as they should be.
 std::uint32_t checksum(std::string_view bytes);
 
-}  // namespace sharpen::learn
+}  // namespace sharpen

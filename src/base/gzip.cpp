@@ -1,4 +1,4 @@
-#include "market/gzip.hpp"
+#include "base/gzip.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -8,9 +8,9 @@
 #include <new>
 #include <vector>
 
-#include "market/place.hpp"
+#include "base/file_position.hpp"
 
-namespace sharpen::market {
+namespace sharpen {
 
 namespace {
 
@@ -37,22 +37,23 @@ class Inflater {
 void refuse_bomb(std::string_view name, std::size_t packed, std::size_t unpacked,
                  std::size_t most) {
   if (unpacked > most)
-    fail({name}, fmt::format("unpacks to more than {} bytes, which do not fit into memory; split "
-                             "the file by dates or tickers",
-                             most));
+    fail_at({name},
+            fmt::format("unpacks to more than {} bytes, which do not fit into memory; split "
+                        "the file by dates or tickers",
+                        most));
   if (unpacked > kAlwaysFine && unpacked / kMostRatio > packed)
-    fail({name}, fmt::format("unpacks to more than {} times its size, which no table of prices "
-                             "does; unpack it yourself if you trust it",
-                             kMostRatio));
+    fail_at({name}, fmt::format("unpacks to more than {} times its size, which no table of prices "
+                                "does; unpack it yourself if you trust it",
+                                kMostRatio));
 }
 
 }  // namespace
 
 void gunzip(std::string_view packed, std::string_view name, std::size_t most,
             const std::function<void(std::string_view)>& take) {
-  if (packed.empty()) fail({name}, "is empty; copy or download it again");
+  if (packed.empty()) fail_at({name}, "is empty; copy or download it again");
   if (packed.substr(0, 2) != "\x1f\x8b")
-    fail({name}, "is not gzip although its name ends in .gz; rename it");
+    fail_at({name}, "is not gzip although its name ends in .gz; rename it");
   Inflater inflater;
   z_stream& stream = inflater.stream();
   std::vector<char> block(kBlock);
@@ -72,14 +73,15 @@ void gunzip(std::string_view packed, std::string_view name, std::size_t most,
     const std::size_t got = kBlock - stream.avail_out;
     at = reinterpret_cast<const char*>(stream.next_in);
     if (state == Z_BUF_ERROR || (state == Z_OK && at == end && got == 0))
-      fail({name}, "is cut off: the packed data end early; copy or download it again");
+      fail_at({name}, "is cut off: the packed data end early; copy or download it again");
     if (state != Z_OK && state != Z_STREAM_END)
-      fail({name}, fmt::format("is damaged after {} unpacked bytes ({}); copy or download it again",
-                               unpacked + got, stream.msg != nullptr ? stream.msg : "gzip"));
+      fail_at({name},
+              fmt::format("is damaged after {} unpacked bytes ({}); copy or download it again",
+                          unpacked + got, stream.msg != nullptr ? stream.msg : "gzip"));
     unpacked += got;
     refuse_bomb(name, packed.size(), unpacked, most);
     take({block.data(), got});
   }
 }
 
-}  // namespace sharpen::market
+}  // namespace sharpen

@@ -1,4 +1,4 @@
-#include "market/text_file.hpp"
+#include "base/text_file.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,11 +13,11 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
-#include "market/gzip.hpp"
-#include "market/place.hpp"
+#include "base/file_position.hpp"
+#include "base/gzip.hpp"
 #include "sharpen/base/error.hpp"
 
-namespace sharpen::market {
+namespace sharpen {
 
 namespace {
 
@@ -25,13 +25,13 @@ constexpr std::size_t kBlock = std::size_t{1} << 20;
 
 [[noreturn]] void fail_reading(const std::string& name, int error) {
   const std::string reason = std::generic_category().message(error);
-  fail({name}, fmt::format("cannot be read: {}; check the path and its permissions", reason));
+  fail_at({name}, fmt::format("cannot be read: {}; check the path and its permissions", reason));
 }
 
 [[noreturn]] void fail_too_large(const std::string& name, std::size_t bytes) {
-  fail({name}, fmt::format("{} bytes or more do not fit into memory; split the file by dates "
-                           "or tickers",
-                           bytes));
+  fail_at({name}, fmt::format("{} bytes or more do not fit into memory; split the file by dates "
+                              "or tickers",
+                              bytes));
 }
 
 std::size_t read_block(int fd, char* out, std::size_t most, const std::string& name) {
@@ -86,7 +86,7 @@ void TextFile::load(const std::filesystem::path& file, bool packed) {
   if (descriptor.get() < 0) fail_reading(name, errno);
   struct stat info {};
   if (::fstat(descriptor.get(), &info) != 0) fail_reading(name, errno);
-  if (S_ISDIR(info.st_mode)) fail({name}, "is a directory; name a file in it");
+  if (S_ISDIR(info.st_mode)) fail_at({name}, "is a directory; name a file in it");
 
   const std::size_t most = most_memory();
   const std::size_t expected =
@@ -108,4 +108,4 @@ void TextFile::load(const std::filesystem::path& file, bool packed) {
   }
 }
 
-}  // namespace sharpen::market
+}  // namespace sharpen

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sharpen::market {
+namespace sharpen {
 
 // The whole text as a number: [+-]digits[.digits][e[+-]digits], digits on one side of the point
 // at least. Nothing else: no blanks, NaN, infinity, hexadecimal, overflow.
@@ -21,4 +21,4 @@ struct NumberFault {
 };
 NumberFault explain_number(std::string_view text);
 
-}  // namespace sharpen::market
+}  // namespace sharpen

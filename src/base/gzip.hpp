@@ -5,7 +5,7 @@
 #include <functional>
 #include <string_view>
 
-namespace sharpen::market {
+namespace sharpen {
 
 // Unpacks all members of a gzip file in memory and hands the text over piece by piece. More than
 // `most` bytes in all, or more than 64 MiB at over 200 times the packed size, is an InputError in
@@ -13,4 +13,4 @@ namespace sharpen::market {
 void gunzip(std::string_view packed, std::string_view name, std::size_t most,
             const std::function<void(std::string_view)>& take);
 
-}  // namespace sharpen::market
+}  // namespace sharpen
