@@ -1,5 +1,6 @@
-#include "compare.hpp"
+#include "sharpen/command/compare.hpp"
 
+#include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -19,25 +20,27 @@ std::string folder_of(const Values& values, std::string_view name) {
   return values.text(name);
 }
 
-Comparison comparison_of(const Values& values) {
+command::Comparison comparison_of(const Values& values) {
   const std::string folder_a = folder_of(values, "first"), folder_b = folder_of(values, "second");
-  const NamedRun a{folder_a, backtest::read_run(folder_a)};
-  const NamedRun b{folder_b, backtest::read_run(folder_b)};
+  const command::NamedRun a{folder_a, backtest::read_run(folder_a)};
+  const command::NamedRun b{folder_b, backtest::read_run(folder_b)};
   const Interrupts interrupts;
   Progress progress;
   progress.stage("resampling");
-  return compare_runs(a, b, values,
-                      {.progress = [&](Index done, Index total) { progress.update(done, total); },
-                       .stop = [&] { return interrupts.seen(); }});
+  return command::compare_runs(
+      a, b, values,
+      {.progress = [&](Index done, Index total) { progress.update(done, total); },
+       .stop = [&] { return interrupts.seen(); }});
 }
 
 }  // namespace
 
-void compare(const Values& values) {
+void run_compare(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
   try {
-    const Comparison comparison = comparison_of(values);
-    print(values.flag("json") ? comparison_json(comparison) : comparison_text(comparison));
+    const command::Comparison comparison = comparison_of(values);
+    print(values.flag("json") ? command::comparison_json(comparison)
+                              : command::comparison_text(comparison));
   } catch (const backtest::Interrupted&) {
     throw Failure("interrupted");
   }

@@ -1,9 +1,11 @@
-#include "doctor.hpp"
+#include "sharpen/command/doctor.hpp"
 
 #include <fmt/format.h>
 
+#include "commands.hpp"
 #include "output.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/command/keep_inputs.hpp"
 #include "stderr_log.hpp"
 
 namespace sharpen::app {
@@ -12,7 +14,7 @@ namespace {
 
 using settings::Values;
 
-void write_cleaned(const std::string& file, Diagnosis& diagnosis) {
+void write_cleaned(const std::string& file, command::Diagnosis& diagnosis) {
   const market::Panel& panel = diagnosis.cleaned.panel;
   if (panel.n() == 0 || panel.rows() == 0)
     throw InputError(
@@ -25,14 +27,14 @@ void write_cleaned(const std::string& file, Diagnosis& diagnosis) {
 
 }  // namespace
 
-void doctor(const Values& values) {
+void run_doctor(const Values& values) {
   market::check_panel_settings(values);
   if (values.flag("print-config")) return print(values.to_toml());
-  keep_inputs(values, {"out"});
+  command::keep_inputs(values, {"out"});
   const Log log = stderr_log(values.text("log-level"));
-  Diagnosis diagnosis = diagnose(values, market::read_raw_panel(values, log));
+  command::Diagnosis diagnosis = command::diagnose(values, market::read_raw_panel(values, log));
   if (values.has("out")) write_cleaned(values.text("out"), diagnosis);
-  print(values.flag("json") ? diagnosis_json(diagnosis) : diagnosis_text(diagnosis));
+  print(values.flag("json") ? command::diagnosis_json(diagnosis) : diagnosis_text(diagnosis));
 }
 
 }  // namespace sharpen::app

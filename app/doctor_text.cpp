@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "doctor.hpp"
+#include "commands.hpp"
 #include "sharpen/base/text.hpp"
-#include "table.hpp"
+#include "sharpen/command/table.hpp"
 
 namespace sharpen::app {
 
@@ -45,7 +45,7 @@ std::string and_more(std::size_t count) {
   return fmt::format("  ... and {} more; --json lists all\n", count - kMostRows);
 }
 
-std::string suspects_text(const Diagnosis& diagnosis) {
+std::string suspects_text(const command::Diagnosis& diagnosis) {
   using enum market::OnSuspect;
   std::vector<std::vector<std::string>> rows;
   std::string questions;
@@ -67,13 +67,14 @@ std::string suspects_text(const Diagnosis& diagnosis) {
       "suspects   {}; a suspect is a question, not a verdict. What each --on-suspect would do\n"
       "           (report leaves them all, error refuses the panel):\n\n",
       count);
-  out += render_table({"ticker", "date", "size", "rule", "adjust", "drop-asset", "drop-day"}, rows);
+  out += command::render_table(
+      {"ticker", "date", "size", "rule", "adjust", "drop-asset", "drop-day"}, rows);
   out += and_more(count);
   if (!questions.empty()) out += "\n" + questions;
   return out + "\n";
 }
 
-std::string missing_text(const Diagnosis& diagnosis) {
+std::string missing_text(const command::Diagnosis& diagnosis) {
   std::vector<std::vector<std::string>> rows;
   std::size_t count = 0;
   for (const Finding& finding : diagnosis.cleaned.findings) {
@@ -84,11 +85,11 @@ std::string missing_text(const Diagnosis& diagnosis) {
   if (count == 0) return "";
   return fmt::format("missing    handled by --universe {} and --max-gap {}:\n\n",
                      market::name(diagnosis.settings.universe), diagnosis.settings.max_gap) +
-         render_table({"ticker", "date", "missing", "rule", "what is done"}, rows) +
+         command::render_table({"ticker", "date", "missing", "rule", "what is done"}, rows) +
          and_more(count) + "\n";
 }
 
-std::string cleaned_text(const Diagnosis& diagnosis) {
+std::string cleaned_text(const command::Diagnosis& diagnosis) {
   const market::Cleaned& cleaned = diagnosis.cleaned;
   std::string out = fmt::format(
       "cleaned    {} of {} assets, {} of {} rows (--universe {} --max-gap {} --on-suspect {}),\n"
@@ -103,7 +104,7 @@ std::string cleaned_text(const Diagnosis& diagnosis) {
 
 }  // namespace
 
-std::string diagnosis_text(const Diagnosis& diagnosis) {
+std::string diagnosis_text(const command::Diagnosis& diagnosis) {
   std::string out = fmt::format("panel      {}: {}, {} assets, {} rows from {} to {}\n",
                                 printable(diagnosis.file, 4 * diagnosis.file.size()),
                                 market::name(diagnosis.settings.kind), diagnosis.assets,

@@ -1,4 +1,4 @@
-#include "inspect.hpp"
+#include "sharpen/command/inspect.hpp"
 
 #include <fmt/format.h>
 
@@ -6,13 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "json_text.hpp"
-#include "model_settings.hpp"
+#include "commands.hpp"
 #include "output.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "solve.hpp"
-#include "table.hpp"
+#include "sharpen/command/table.hpp"
 
 namespace sharpen::app {
 
@@ -20,17 +18,6 @@ namespace {
 
 using learn::Model;
 using learn::ModelFile;
-
-// A model trained on predictions alone is prediction-focused.
-std::string_view framework(const Model& model) {
-  return model.settings.alpha == 0.0 ? "pfl" : "dfl";
-}
-
-std::string checksum_text(const ModelFile& file) { return fmt::format("{:08x}", file.checksum); }
-
-std::size_t parameters(const Model& model) {
-  return model.members.front().network.parameters.size();
-}
 
 // "12 345 678" is easier to read than 12345678.
 std::string grouped(std::uint64_t number) {
@@ -54,15 +41,6 @@ std::string wrapped_tickers(const std::vector<std::string>& tickers) {
   return out + line + "\n";
 }
 
-std::string setting_text(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_float()) return shortest(value.get<double>());
-  if (!value.is_array()) return value.dump();
-  std::string out;
-  for (const Json& item : value) out.append(out.empty() ? "" : ",").append(item.dump());
-  return out.empty() ? "none" : out;
-}
-
 std::string members_table(const Model& model) {
   const auto number = [](double value) {
     return std::isfinite(value) ? fmt::format("{:.4g}", value) : std::string("-");
@@ -75,41 +53,11 @@ std::string members_table(const Model& model) {
                     number(member.validation_sharpe),
                     number(member.validation_sharpe * std::sqrt(model.periods_per_year))});
   }
-  return render_table({"member", "epochs", "best", "validation loss", "Sharpe", "annualised"},
-                      rows);
+  return command::render_table(
+      {"member", "epochs", "best", "validation loss", "Sharpe", "annualised"}, rows);
 }
 
 }  // namespace
-
-std::string inspection_json(const ModelFile& file, const std::string& path) {
-  const Model& model = file.model;
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "inspect";
-  out["model"] = path;
-  out["format_version"] = file.format_version;
-  out["program_version"] = file.program_version;
-  out["bytes"] = file.bytes;
-  out["checksum"] = checksum_text(file);
-  out["framework"] = framework(model);
-  out["n"] = model.n();
-  out["k"] = model.settings.k.of(model.n(), "k");
-  out["tickers"] = model.tickers;
-  out["from"] = model.first_date;
-  out["to"] = model.last_date;
-  out["samples"] = model.samples;
-  out["validation_samples"] = model.validation_samples;
-  out["validation_from"] =
-      model.validation_from.empty() ? Json(nullptr) : Json(model.validation_from);
-  out["periods_per_year"] = model.periods_per_year;
-  out["parameters"] = parameters(model);
-  out["members"] = Json::array();
-  for (const learn::Member& member : model.members)
-    out["members"].push_back(member_json(model, member));
-  out["settings"] = model_settings(model);
-  out["warnings"] = Json::array();
-  return json_text(out);
-}
 
 std::string inspection_text(const ModelFile& file, const std::string& path) {
   const Model& model = file.model;
@@ -118,8 +66,8 @@ std::string inspection_text(const ModelFile& file, const std::string& path) {
   };
   std::string out =
       fmt::format("{}: {} model of {} asset{}, {} member{}\n\n", printable(path, 4 * path.size()),
-                  framework(model), model.n(), model.n() == 1 ? "" : "s", model.members.size(),
-                  model.members.size() == 1 ? "" : "s");
+                  command::framework_of(model), model.n(), model.n() == 1 ? "" : "s",
+                  model.members.size(), model.members.size() == 1 ? "" : "s");
   out += line("trained on", fmt::format("{} to {}, {} samples", printable(model.first_date),
                                         printable(model.last_date), model.samples));
   out += line("validation",
@@ -128,23 +76,22 @@ std::string inspection_text(const ModelFile& file, const std::string& path) {
                   : fmt::format("from {}, {} samples, which chose the epochs and flatters",
                                 printable(model.validation_from), model.validation_samples));
   out += line("network", fmt::format("{}, {} parameters", learn::name(model.settings.network),
-                                     grouped(parameters(model))));
+                                     grouped(command::parameters_of(model))));
   out += line("file", fmt::format("{} bytes, format {}, checksum {}, written by Sharpen {}",
-                                  grouped(file.bytes), file.format_version, checksum_text(file),
-                                  printable(file.program_version)));
+                                  grouped(file.bytes), file.format_version,
+                                  command::checksum_text(file), printable(file.program_version)));
   out += "\n" + members_table(model) + "\nsettings\n";
-  const Json settings = model_settings(model);
-  for (const auto& [name, value] : settings.items())
-    out += fmt::format("  {:<18} {}\n", name, setting_text(value));
+  for (const auto& [name, value] : command::settings_of(model))
+    out += fmt::format("  {:<18} {}\n", name, value);
   return out + "\ntickers\n" + wrapped_tickers(model.tickers);
 }
 
-void inspect(const settings::Values& values) {
+void run_inspect(const settings::Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
   if (!values.has("model")) throw InputError("no model given; write sharpen inspect model.sharpen");
   const std::string& path = values.text("model");
   const ModelFile file = learn::read_model_file(path);
-  print(values.flag("json") ? inspection_json(file, path) : inspection_text(file, path));
+  print(values.flag("json") ? command::inspection_json(file, path) : inspection_text(file, path));
 }
 
 }  // namespace sharpen::app

@@ -6,19 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "backtest.hpp"
 #include "command_line.hpp"
-#include "compare.hpp"
-#include "doctor.hpp"
-#include "inspect.hpp"
+#include "commands.hpp"
 #include "output.hpp"
-#include "predict.hpp"
-#include "report.hpp"
 #include "sharpen/base/error.hpp"
-#include "simulate.hpp"
-#include "solve.hpp"
-#include "study.hpp"
-#include "train.hpp"
 #include "version.hpp"
 
 namespace sharpen::app {
@@ -26,15 +17,15 @@ namespace {
 
 void run_command(const settings::Values& values) {
   switch (values.command()) {
-    case settings::solve: return solve(values);
-    case settings::doctor: return doctor(values);
-    case settings::simulate: return simulate(values);
+    case settings::solve: return run_solve(values);
+    case settings::doctor: return run_doctor(values);
+    case settings::simulate: return run_simulate(values);
     case settings::backtest: return run_backtest(values);
-    case settings::compare: return compare(values);
+    case settings::compare: return run_compare(values);
     case settings::train: return run_train(values);
     case settings::predict: return run_predict(values);
-    case settings::inspect: return inspect(values);
-    case settings::study: return run_study_command(values);
+    case settings::inspect: return run_inspect(values);
+    case settings::study: return run_study(values);
     case settings::report: return run_report(values);
     default: break;
   }

@@ -1,14 +1,10 @@
 // Standard output and error. A result that could not be written is a failure, not silence.
 #pragma once
 
-#include <initializer_list>
-#include <span>
 #include <stdexcept>
-#include <string>
 #include <string_view>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/settings.hpp"
 
 namespace sharpen::app {
 
@@ -26,12 +22,6 @@ class ReaderGone : public std::runtime_error {
 // Writes everything and flushes; throws ReaderGone for a broken pipe, Failure for anything else
 // that keeps the answer from being written.
 void print(std::string_view text);
-
-// Throws InputError if a file that would be written (by these settings) is one that is read, or
-// would be written twice; or, of a folder, files of these names.
-void keep_inputs(const settings::Values& values, std::initializer_list<std::string_view> outputs);
-void keep_inputs(const settings::Values& values, std::string_view folder,
-                 std::span<const std::string> names);
 
 // `sharpen: error: message` on standard error.
 void print_error(std::string_view message);

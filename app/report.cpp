@@ -1,5 +1,3 @@
-#include "report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,15 +5,16 @@
 #include <filesystem>
 #include <fstream>
 
+#include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "report_json.hpp"
 #include "sharpen/backtest/walk_forward.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/command/report.hpp"
 #include "sharpen/study/store.hpp"
 
 namespace sharpen::app {
@@ -123,16 +122,17 @@ void make_report(const Values& values) {
   const study::Results results =
       study::read_store(file, format == Format::html ? study::Detail::all : study::Detail::returns);
   const report::Summary summary = summary_of(results, values);
-  WrittenReport written{.study = file.string(),
-                        .format = format,
-                        .out = out.string(),
-                        .findings = report::findings(results, summary),
-                        .tables = chosen_tables(report::tables(results, summary), values, format)};
+  command::WrittenReport written{
+      .study = file.string(),
+      .format = format,
+      .out = out.string(),
+      .findings = report::findings(results, summary),
+      .tables = chosen_tables(report::tables(results, summary), values, format)};
   const std::string text =
       report::document(results, summary, written.tables, format, !values.has("table"));
   written.bytes = text.size();
   if (!out.empty()) write_file(out, text);
-  if (values.flag("json")) return print(report_json(written, results));
+  if (values.flag("json")) return print(command::report_json(written, results));
   if (out.empty()) return print(text);
   print(fmt::format("{}: written, {}{}\n", shown(out), size_text(text.size()),
                     format == Format::html ? "; open it in a browser" : ""));

@@ -1,11 +1,10 @@
-#include "simulate.hpp"
-
 #include <fmt/format.h>
 
-#include "json_text.hpp"
+#include "commands.hpp"
 #include "output.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/command/simulate.hpp"
 #include "sharpen/market/simulate.hpp"
 
 namespace sharpen::app {
@@ -21,23 +20,6 @@ market::SimulationSettings simulation_settings(const settings::Values& values) {
           .start_date = values.text("start-date")};
 }
 
-std::string answer_json(const market::SimulationSettings& settings, const market::Panel& prices,
-                        const std::string& file) {
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "simulate";
-  out["out"] = file;
-  out["assets"] = prices.n();
-  out["days"] = prices.rows();
-  out["from"] = prices.dates.front();
-  out["to"] = prices.dates.back();
-  out["seed"] = settings.seed;
-  out["predictability"] = settings.predictability;
-  out["factors"] = settings.factors;
-  out["warnings"] = Json::array();
-  return json_text(out);
-}
-
 std::string answer_text(const market::SimulationSettings& settings, const market::Panel& prices,
                         const std::string& file) {
   const std::string kind =
@@ -51,7 +33,7 @@ std::string answer_text(const market::SimulationSettings& settings, const market
 
 }  // namespace
 
-void simulate(const settings::Values& values) {
+void run_simulate(const settings::Values& values) {
   const market::SimulationSettings settings = simulation_settings(values);
   settings.validate();
   if (values.flag("print-config")) return print(values.to_toml());
@@ -64,7 +46,7 @@ void simulate(const settings::Values& values) {
   const std::string& file = values.text("out");
   const market::Panel prices = market::simulate(settings);
   market::write_panel(prices, file);
-  print(values.flag("json") ? answer_json(settings, prices, file)
+  print(values.flag("json") ? command::simulation_json(settings, prices, file)
                             : answer_text(settings, prices, file));
 }
 

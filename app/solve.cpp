@@ -1,6 +1,4 @@
-#include "solve.hpp"
-
-#include "demo_panel.hpp"
+#include "commands.hpp"
 #include "output.hpp"
 #include "stderr_log.hpp"
 
@@ -10,25 +8,26 @@ namespace {
 
 using settings::Values;
 
-Solution solution_of(const Values& values) {
+command::Solution solution_of(const Values& values) {
   const Log log = stderr_log(values.text("log-level"));
   const Threads threads(static_cast<int>(values.integer("threads")));
-  Solution solution = solve::solve(values, read_solve_input(values, threads, log));
+  command::Solution solution =
+      solve::solve(values, command::read_solve_input(values, threads, log));
   log.info(solution.status_text());
   return solution;
 }
 
 }  // namespace
 
-void solve(Values values) {
+void run_solve(Values values) {
   if (values.flag("demo") && values.origin("k") == settings::Origin::preset)
-    values.set_flag("k", std::to_string(kDemoNames));
+    values.set_flag("k", std::to_string(command::kDemoNames));
   if (values.flag("print-config")) {
-    check_solve_settings(values);
+    command::check_solve_settings(values);
     return print(values.to_toml());
   }
-  const Solution solution = solution_of(values);
-  print(values.flag("json") ? solution_json(solution) : solution_text(solution));
+  const command::Solution solution = solution_of(values);
+  print(values.flag("json") ? command::solution_json(solution) : solution_text(solution));
 }
 
 }  // namespace sharpen::app

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "commands.hpp"
 #include "sharpen/base/text.hpp"
-#include "solve.hpp"
-#include "table.hpp"
+#include "sharpen/command/table.hpp"
 
 namespace sharpen::app {
 
@@ -27,8 +27,8 @@ std::string percent(double share) {
   return fixed ? fmt::format("{:.1f} %", 100.0 * share) : fmt::format("{:.1e} %", 100.0 * share);
 }
 
-std::string exposure_line(const Solution& solution) {
-  const Exposure& exposure = solution.exposure;
+std::string exposure_line(const command::Solution& solution) {
+  const command::Exposure& exposure = solution.exposure;
   // Weights that cancel leave a sum of rounding errors.
   const double net = std::abs(exposure.net) < 1e-12 * exposure.gross ? 0.0 : exposure.net;
   return fmt::format("exposure   gross {}, net {}, volatility {} a year\n", number(exposure.gross),
@@ -40,11 +40,11 @@ std::string periods(double per_year) {
   return fmt::format("{} period{} a year", shortest(per_year), per_year == 1.0 ? "" : "s");
 }
 
-std::string asset_name(const Solution& solution, Index asset) {
+std::string asset_name(const command::Solution& solution, Index asset) {
   return printable(solution.input.tickers[static_cast<std::size_t>(asset)], kWidestName);
 }
 
-std::string holdings_table(const Solution& solution) {
+std::string holdings_table(const command::Solution& solution) {
   const auto weight = [&](Index i) {
     return solution.portfolio.weights[static_cast<std::size_t>(i)];
   };
@@ -63,17 +63,17 @@ std::string holdings_table(const Solution& solution) {
                           std::to_string(reason->score_rank), percent(reason->risk_contribution),
                           number(reason->sharpe_lost_if_removed)});
   }
-  return render_table(header, rows);
+  return command::render_table(header, rows);
 }
 
-std::string left_out_line(const Solution& solution) {
+std::string left_out_line(const command::Solution& solution) {
   const auto& best = solution.explanation->best_left_out;
   if (!best) return "left out   no single name would raise the Sharpe ratio\n";
   return fmt::format("left out   {} would add {} to the Sharpe ratio, as one name more\n",
                      asset_name(solution, best->asset), number(best->sharpe_gain));
 }
 
-std::string search_line(const Solution& solution) {
+std::string search_line(const command::Solution& solution) {
   std::string text = fmt::format("search     {} iteration{}", *solution.iterations,
                                  *solution.iterations == 1 ? "" : "s");
   if (solution.sdr)
@@ -83,7 +83,7 @@ std::string search_line(const Solution& solution) {
   return text + "\n";
 }
 
-std::string bound_line(const Solution& solution) {
+std::string bound_line(const command::Solution& solution) {
   const baseline::SharpeBound& bound = *solution.bound;
   if (!std::isfinite(bound.sharpe)) return "bound      none was proved\n";
   std::string text =
@@ -94,7 +94,7 @@ std::string bound_line(const Solution& solution) {
   return text + (std::isnan(share) ? "\n" : fmt::format("; {} of it is reached\n", percent(share)));
 }
 
-std::string title(const Solution& solution) {
+std::string title(const command::Solution& solution) {
   const std::size_t held = solution.held().size();
   std::string text = fmt::format("{} of {} assets by {} (at most {})", held, solution.input.n(),
                                  solution.optimizer, solution.settings.k);
@@ -105,7 +105,7 @@ std::string title(const Solution& solution) {
 
 }  // namespace
 
-std::string solution_text(const Solution& solution) {
+std::string solution_text(const command::Solution& solution) {
   const select::Portfolio& portfolio = solution.portfolio;
   const auto sharpe = [&](double value) {
     return fmt::format("{} per period, {} annualised", number(value),

@@ -1,4 +1,4 @@
-#include "study.hpp"
+#include "sharpen/command/study.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "sharpen/base/error.hpp"
@@ -86,7 +87,7 @@ void list(const Values& values, const fs::path& file) {
     throw InputError(
         fmt::format("{}: there is no study; give --out DIR, the folder of one", shown(file)));
   const study::Results results = study::read_store(file, study::Detail::states);
-  print(values.flag("json") ? list_json(results, file) : list_text(results, file));
+  print(values.flag("json") ? command::list_json(results, file) : list_text(results, file));
 }
 
 void estimate(const Values& values, const study::Plan& plan, const fs::path& file, const Log& log) {
@@ -101,7 +102,7 @@ void estimate(const Values& values, const study::Plan& plan, const fs::path& fil
       values.flag("force") ? std::set<std::string>() : study::kept_in(file);
   const std::vector<std::string> warnings = study_warnings(plan, log);
   const study::Estimate found = study::estimate_study(plan, states, settings, kept);
-  print(values.flag("json") ? estimate_json(found, threads, file, warnings)
+  print(values.flag("json") ? command::estimate_json(found, threads, file, warnings)
                             : estimate_text(found, threads));
 }
 
@@ -130,7 +131,7 @@ void judge(const study::Tally& tally, const fs::path& file) {
 
 }  // namespace
 
-void run_study_command(const Values& values) {
+void run_study(const Values& values) {
   const Log log = stderr_log(values.text("log-level"));
   const bool described = values.has("config") || values.has("preset");
   if (values.flag("list") && (values.has("out") || !described))
@@ -146,7 +147,8 @@ void run_study_command(const Values& values) {
   std::vector<std::string> warnings;
   const study::Tally tally = compute(values, plan, file, log, warnings);
   if (values.flag("json"))
-    print(study_json(tally, file, study::read_store(file, study::Detail::states), warnings));
+    print(
+        command::study_json(tally, file, study::read_store(file, study::Detail::states), warnings));
   else if (!tally.interrupted)
     print(study_text(tally, file));
   judge(tally, file);

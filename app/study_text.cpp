@@ -1,8 +1,8 @@
 // The answers of `sharpen study` on a terminal.
 #include <fmt/format.h>
 
+#include "commands.hpp"
 #include "sharpen/base/text.hpp"
-#include "study.hpp"
 
 namespace sharpen::app {
 

@@ -1,9 +1,8 @@
-#include "train.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
+#include "commands.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -33,34 +32,35 @@ learn::TrainControl control_of(Progress& progress, const Interrupts& interrupts,
   return control;
 }
 
-TrainAnswer trained(TrainJob job, const Log& log) {
+command::TrainAnswer trained(command::TrainJob job, const Log& log) {
   const Interrupts interrupts;
   Progress progress;
   progress.stage("training");
   const learn::TrainControl control = control_of(progress, interrupts, log, job.settings.ensemble);
-  return run_job(std::move(job), control);
+  return command::run_job(std::move(job), control);
 }
 
-void plan(const Values& values, const TrainJob& job) {
+void plan(const Values& values, const command::TrainJob& job) {
   const Threads threads(static_cast<int>(values.integer("threads")));
   const learn::TrainingPlan plan =
       learn::plan_training(job.answer.input.returns, job.settings, threads);
-  print(values.flag("json") ? plan_json(plan, job.settings) : plan_text(plan, job.settings));
+  print(values.flag("json") ? command::plan_json(plan, job.settings)
+                            : plan_text(plan, job.settings));
 }
 
 }  // namespace
 
 void run_train(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
-  check_training_settings(values);
+  command::check_training_settings(values);
   const bool dry = values.flag("dry-run");
   if (!dry && !values.has("out"))
     throw InputError("a model must be kept somewhere; give --out FILE, such as model.sharpen");
   const Log log = stderr_log(values.text("log-level"));
-  TrainJob job = read_training(values, {}, log);
+  command::TrainJob job = command::read_training(values, {}, log);
   if (dry) return plan(values, job);
-  const TrainAnswer answer = trained(std::move(job), log);
-  print(values.flag("json") ? train_json(answer) : train_text(answer));
+  const command::TrainAnswer answer = trained(std::move(job), log);
+  print(values.flag("json") ? command::train_json(answer) : train_text(answer));
 }
 
 }  // namespace sharpen::app

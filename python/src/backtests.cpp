@@ -11,12 +11,12 @@
 #include <tuple>
 #include <utility>
 
-#include "backtest.hpp"
-#include "compare.hpp"
 #include "models.hpp"
-#include "output_folder.hpp"
 #include "panels.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/command/backtest.hpp"
+#include "sharpen/command/compare.hpp"
+#include "sharpen/command/output_folder.hpp"
 #include "sharpen/learn/train.hpp"
 #include "work.hpp"
 
@@ -27,7 +27,7 @@ namespace {
 using settings::Values;
 
 struct Tested {
-  app::BacktestAnswer answer;
+  command::BacktestAnswer answer;
 
   const backtest::Run& run() const { return answer.result.run; }
 };
@@ -38,21 +38,21 @@ std::unique_ptr<Tested> backtested(const SettingTexts& given, const MemoryPanel*
   Work work(std::move(report));
   auto answer = work.run([&] {
     const Values values = values_with_preset(settings::backtest, given);
-    app::BacktestInputs inputs;
+    command::BacktestInputs inputs;
     inputs.panel = copy_of(panel);
     if (signal != nullptr) inputs.signal = signal->raw.panel;
     if (model != nullptr) inputs.model = model->model;
     work.stage("reading the panel");
-    app::BacktestJob job = app::read_backtest(values, std::move(inputs), Log());
+    command::BacktestJob job = command::read_backtest(values, std::move(inputs), Log());
     try {
-      return app::run_job(std::move(job),
-                          {.stage = [&](std::string_view text) { work.stage(text); },
-                           .progress =
-                               [&](Index done, Index total) {
-                                 work.progress(static_cast<double>(done),
-                                               static_cast<double>(total));
-                               },
-                           .stop = [&] { return work.stopped(); }});
+      return command::run_job(std::move(job),
+                              {.stage = [&](std::string_view text) { work.stage(text); },
+                               .progress =
+                                   [&](Index done, Index total) {
+                                     work.progress(static_cast<double>(done),
+                                                   static_cast<double>(total));
+                                   },
+                               .stop = [&] { return work.stopped(); }});
     } catch (const learn::Diverged& diverged) {
       throw Failure(diverged.what());
     }
@@ -116,18 +116,18 @@ using Files = std::vector<std::pair<std::string, std::string>>;
 // Names and contents of what --out writes.
 Files files(const Tested& self) {
   const nb::gil_scoped_release release;
-  return app::backtest_files(self.answer);
+  return command::backtest_files(self.answer);
 }
 
 void write(const std::string& folder, bool force, const Files& contents) {
   const nb::gil_scoped_release release;
-  const app::OutputFolder out(folder, force, "backtest", app::backtest_file_names());
+  const command::OutputFolder out(folder, force, "backtest", command::backtest_file_names());
   out.write(contents);
 }
 
 void check_folder(const std::string& folder, bool force) {
   const nb::gil_scoped_release release;
-  app::OutputFolder(folder, force, "backtest", app::backtest_file_names());
+  command::OutputFolder(folder, force, "backtest", command::backtest_file_names());
 }
 
 // What a comparison needs of a run: label, dates, returns, periods a year, the risk-free rate of a
@@ -143,7 +143,7 @@ RunParts run_parts(const Tested& self) {
 }
 
 // The parts of a backtest, or the folder of one.
-app::NamedRun named_run(const nb::object& source, const char* argument) {
+command::NamedRun named_run(const nb::object& source, const char* argument) {
   if (nb::isinstance<nb::str>(source)) {
     const auto folder = nb::cast<std::string>(source);
     return {folder, backtest::read_run(folder)};
@@ -160,19 +160,20 @@ app::NamedRun named_run(const nb::object& source, const char* argument) {
 
 nb::tuple compared(const SettingTexts& given, const nb::object& a, const nb::object& b,
                    nb::object report) {
-  const app::NamedRun first = named_run(a, "a"), second = named_run(b, "b");
+  const command::NamedRun first = named_run(a, "a"), second = named_run(b, "b");
   Work work(std::move(report));
-  const app::Comparison found = work.run([&] {
+  const command::Comparison found = work.run([&] {
     work.stage("resampling");
-    return app::compare_runs(first, second, values_of(settings::compare, given),
-                             {.progress =
-                                  [&](Index done, Index total) {
-                                    work.progress(static_cast<double>(done),
-                                                  static_cast<double>(total));
-                                  },
-                              .stop = [&] { return work.stopped(); }});
+    return command::compare_runs(first, second, values_of(settings::compare, given),
+                                 {.progress =
+                                      [&](Index done, Index total) {
+                                        work.progress(static_cast<double>(done),
+                                                      static_cast<double>(total));
+                                      },
+                                  .stop = [&] { return work.stopped(); }});
   });
-  return nb::make_tuple(app::comparison_json(found), in_python_words(app::comparison_text(found)));
+  return nb::make_tuple(command::comparison_json(found),
+                        in_python_words(command::comparison_text(found)));
 }
 
 }  // namespace
@@ -186,14 +187,15 @@ void add_backtests(nb::module_& module) {
       .def_prop_ro("trades", &trades, "Period, asset, weight before and after of every trade.")
       .def_prop_ro("warnings",
                    [](const Tested& self) { return in_python_words(self.answer.warnings); })
-      .def("json", [](const Tested& self) { return app::backtest_json(self.answer); })
+      .def("json", [](const Tested& self) { return command::backtest_json(self.answer); })
       .def("text",
-           [](const Tested& self) { return in_python_words(app::backtest_text(self.answer)); })
+           [](const Tested& self) { return in_python_words(command::backtest_text(self.answer)); })
       .def("run", &run_parts, "What a comparison needs of it.")
       .def("files", &files, "Names and contents of the files that out has.");
   module.def("backtest", &backtested, nb::arg("settings"), nb::arg("panel").none(),
              nb::arg("signal").none(), nb::arg("model").none(), nb::arg("report").none());
-  module.def("backtest_file_names", &app::backtest_file_names, "All that out may come to hold.");
+  module.def("backtest_file_names", &command::backtest_file_names,
+             "All that out may come to hold.");
   module.def("write_backtest", &write, nb::arg("folder"), nb::arg("force"), nb::arg("files"));
   module.def("check_folder", &check_folder, nb::arg("folder"), nb::arg("force"));
   module.def("compare", &compared, nb::arg("settings"), nb::arg("a"), nb::arg("b"),

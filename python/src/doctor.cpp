@@ -1,5 +1,5 @@
 // sharpen.doctor: what is wrong with a panel.
-#include "doctor.hpp"
+#include "sharpen/command/doctor.hpp"
 
 #include <fmt/format.h>
 #include <nanobind/stl/map.h>
@@ -31,7 +31,8 @@ std::string diagnosis(const SettingTexts& given, const MemoryPanel* panel) {
   const settings::Values values = values_of(settings::doctor, given);
   market::check_panel_settings(values);
   if (panel != nullptr) check(panel->raw);
-  return app::diagnosis_json(app::diagnose(values, app::raw_panel(values, copy_of(panel), Log())));
+  return command::diagnosis_json(
+      command::diagnose(values, command::raw_panel(values, copy_of(panel), Log())));
 }
 
 }  // namespace

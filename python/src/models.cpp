@@ -13,17 +13,17 @@
 #include "model_settings.hpp"
 #include "models.hpp"
 #include "panels.hpp"
-#include "predict.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
-#include "train.hpp"
+#include "sharpen/command/predict.hpp"
+#include "sharpen/command/train.hpp"
 #include "work.hpp"
 
 namespace sharpen::python {
 
 namespace {
 
-using app::Json;
+using command::Json;
 using settings::Values;
 
 // What `sharpen inspect` tells, but for the file itself.
@@ -41,9 +41,9 @@ std::string model_json(const learn::Model& model) {
   out["parameters"] = model.settings.shape(model.n()).parameters();
   out["members"] = Json::array();
   for (const learn::Member& member : model.members)
-    out["members"].push_back(app::member_json(model, member));
-  out["settings"] = app::model_settings(model);
-  return app::json_text(out);
+    out["members"].push_back(command::member_json(model, member));
+  out["settings"] = command::model_settings(model);
+  return command::json_text(out);
 }
 
 nb::bytes model_bytes(const MemoryModel& self) {
@@ -71,11 +71,11 @@ nb::tuple train(const SettingTexts& given, const MemoryPanel* panel, nb::object 
   Work work(std::move(report));
   auto answer = work.run([&] {
     const Values values = values_with_preset(settings::train, given);
-    app::check_training_settings(values);
+    command::check_training_settings(values);
     work.stage("training");
-    app::TrainJob job = app::read_training(values, copy_of(panel), Log());
+    command::TrainJob job = command::read_training(values, copy_of(panel), Log());
     const Index ensemble = job.settings.ensemble;
-    return app::run_job(
+    return command::run_job(
         std::move(job),
         {.epoch = [&](const learn::EpochReport& at) { work.note(epoch_text(at, ensemble)); },
          .progress =
@@ -90,7 +90,7 @@ nb::tuple train(const SettingTexts& given, const MemoryPanel* panel, nb::object 
 
 // A prediction, ready to be asked.
 struct Predicted {
-  app::Prediction prediction;
+  command::Prediction prediction;
 };
 
 using Portfolio = std::vector<std::pair<std::string, double>>;
@@ -100,8 +100,8 @@ std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel*
                                    const std::optional<Portfolio>& previous) {
   const nb::gil_scoped_release release;
   const Values values = values_of(settings::predict, given);
-  app::check_predict_settings(values);
-  app::PredictInputs inputs;
+  command::check_predict_settings(values);
+  command::PredictInputs inputs;
   if (model != nullptr) inputs.model = model->model;
   inputs.panel = copy_of(panel);
   if (previous) {
@@ -109,7 +109,7 @@ std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel*
     for (const auto& [asset, weight] : *previous) inputs.previous->push_back({asset, weight});
   }
   return std::make_unique<Predicted>(
-      Predicted{app::predict_answer(values, std::move(inputs), Log())});
+      Predicted{command::predict_answer(values, std::move(inputs), Log())});
 }
 
 void write_portfolio(const Predicted& self, const std::string& file) {
@@ -121,7 +121,7 @@ void write_portfolio(const Predicted& self, const std::string& file) {
 
 void write_trades(const Predicted& self, const std::string& file) {
   const nb::gil_scoped_release release;
-  write_file(file, app::trade_csv(self.prediction.trades, self.prediction.sizes.has_value()));
+  write_file(file, command::trade_csv(self.prediction.trades, self.prediction.sizes.has_value()));
 }
 
 }  // namespace
@@ -161,7 +161,7 @@ void add_models(nb::module_& module) {
       .def_prop_ro("mu", [](const Predicted& self) { return array_of(self.prediction.mu); })
       .def_prop_ro("warnings",
                    [](const Predicted& self) { return in_python_words(self.prediction.warnings); })
-      .def("json", [](const Predicted& self) { return app::prediction_json(self.prediction); })
+      .def("json", [](const Predicted& self) { return command::prediction_json(self.prediction); })
       .def("write_portfolio", &write_portfolio, nb::arg("file"))
       .def("write_trades", &write_trades, nb::arg("file"));
   module.def("predict", &predict, nb::arg("settings"), nb::arg("model").none(),

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "memory_panel.hpp"
 #include "module.hpp"
+#include "sharpen/command/memory_panel.hpp"
 
 namespace sharpen::python {
 
 // sharpen._core.Panel. What messages call it is the name of the argument.
-using app::MemoryPanel;
+using command::MemoryPanel;
 
 // A copy; none for none.
 inline std::optional<MemoryPanel> copy_of(const MemoryPanel* panel) {

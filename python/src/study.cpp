@@ -17,12 +17,12 @@
 
 #include "models.hpp"
 #include "module.hpp"
-#include "report_json.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/command/report.hpp"
 #include "sharpen/report/report.hpp"
 #include "sharpen/study/plan.hpp"
 #include "sharpen/study/run.hpp"
@@ -249,13 +249,13 @@ std::vector<report::Table> chosen(const Read& self, const std::vector<std::strin
 }
 
 std::string json(const Read& self) {
-  const app::WrittenReport written{.study = self.file,
-                                   .format = report::Format::text,
-                                   .out = {},
-                                   .bytes = 0,
-                                   .findings = report::findings(self.results, self.summary),
-                                   .tables = report::tables(self.results, self.summary)};
-  return app::report_json(written, self.results);
+  const command::WrittenReport written{.study = self.file,
+                                       .format = report::Format::text,
+                                       .out = {},
+                                       .bytes = 0,
+                                       .findings = report::findings(self.results, self.summary),
+                                       .tables = report::tables(self.results, self.summary)};
+  return command::report_json(written, self.results);
 }
 
 std::string document(const Read& self, const std::string& format,

@@ -1,0 +1,62 @@
+// sharpen backtest: a policy walked forward through a panel, judged by its returns.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sharpen/backtest/backtest.hpp"
+#include "sharpen/base/log.hpp"
+#include "sharpen/base/settings.hpp"
+#include "sharpen/command/memory_panel.hpp"
+#include "sharpen/learn/model.hpp"
+#include "sharpen/market/panel_input.hpp"
+
+namespace sharpen::command {
+
+// The answer, ready to be shown.
+struct BacktestAnswer {
+  settings::Values values;
+  market::PanelInput input = {};
+  backtest::BacktestSettings settings = {};
+  backtest::BacktestResult result = {};
+  std::string label = {};
+  std::vector<std::string> warnings = {};
+
+  // Date of a period of the run; "" for what never happened.
+  std::string date(Index period) const;
+  // First date that was traded; "" if none was.
+  std::string first_traded() const;
+};
+
+// What the caller has in memory: it is not read from the files that settings name.
+struct BacktestInputs {
+  std::optional<MemoryPanel> panel = {};
+  std::optional<market::Panel> signal = {};
+  std::optional<learn::Model> model = {};
+};
+
+// Everything that a backtest needs, read and cleaned.
+struct BacktestJob {
+  BacktestAnswer answer;  // without a result
+  std::optional<market::Panel> signal;
+  std::optional<learn::Model> model;
+};
+
+// Throws InputError for what contradicts itself whatever the files hold.
+void check_backtest_settings(const settings::Values& values);
+
+// Throws InputError for settings and input that do not fit each other.
+BacktestJob read_backtest(const settings::Values& values, BacktestInputs inputs, const Log& log);
+// Throws InputError, Interrupted and Diverged.
+BacktestAnswer run_job(BacktestJob job, const backtest::RunControl& control);
+
+std::string backtest_json(const BacktestAnswer& answer);
+std::string backtest_text(const BacktestAnswer& answer);
+
+// File names and contents of --out. Every name that any backtest may write:
+std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer);
+std::vector<std::string> backtest_file_names();
+
+}  // namespace sharpen::command

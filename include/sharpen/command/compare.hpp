@@ -1,0 +1,57 @@
+// sharpen compare: whether the Sharpe ratios of two backtests differ by more than chance gives.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sharpen/backtest/saved_run.hpp"
+#include "sharpen/backtest/statistics.hpp"
+#include "sharpen/base/settings.hpp"
+
+namespace sharpen::command {
+
+// One of the two, over the common periods.
+struct ComparedRun {
+  std::string folder;
+  std::string label;
+  Index rows = 0;      // in its file
+  Index left_out = 0;  // of them
+  double sharpe = 0.0;
+  backtest::SharpeInterval interval;
+};
+
+// The answer, ready to be shown.
+struct Comparison {
+  ComparedRun a, b;
+  std::string from, to;  // common periods
+  double periods_per_year = 252.0;
+  backtest::BootstrapSettings bootstrap;
+  backtest::SharpeDifference test;
+  std::vector<std::string> warnings;
+
+  bool tested() const { return test.p_value == test.p_value; }
+  bool significant() const { return test.p_value < 1.0 - bootstrap.level; }
+  // What the test means, in words.
+  std::string verdict() const;
+};
+
+struct NamedRun {
+  std::string folder;
+  backtest::SavedRun run;
+};
+
+struct CompareControl {
+  std::function<void(Index done, Index total)> progress = {};
+  std::function<bool()> stop = {};  // true: give up
+};
+
+// `values`: of the command compare; its folders are not looked at. Throws InputError for runs that
+// have nothing in common, Interrupted.
+Comparison compare_runs(const NamedRun& a, const NamedRun& b, const settings::Values& values,
+                        const CompareControl& control);
+
+std::string comparison_json(const Comparison& comparison);
+std::string comparison_text(const Comparison& comparison);
+
+}  // namespace sharpen::command

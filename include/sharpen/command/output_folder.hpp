@@ -1,0 +1,38 @@
+// A folder of results, written whole or not at all: into a temporary folder beside it, which then
+// takes its name. A folder that holds something else is refused, or, by force, gets our files
+// beside what it holds: nothing that is not ours is ever removed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sharpen::command {
+
+class OutputFolder {
+ public:
+  // `known`: every name that `command` may write, metrics.json among them. An earlier result of
+  // this command may be replaced. Throws InputError now, before the work, for a folder that
+  // cannot be used.
+  OutputFolder(const std::filesystem::path& folder, bool force, std::string command,
+               std::vector<std::string> known);
+
+  // Names and contents. Throws Failure if something cannot be written, leaving what was there.
+  void write(const std::vector<std::pair<std::string, std::string>>& files) const;
+
+ private:
+  enum class State { fresh, empty, ours, foreign };
+  State state() const;
+  std::string first_stranger() const;  // "" if there is none
+  void check() const;
+  void move_in(const std::filesystem::path& from) const;
+  void move_files(const std::filesystem::path& from) const;
+
+  std::filesystem::path folder_;  // absolute, links resolved
+  bool force_;
+  std::string command_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace sharpen::command

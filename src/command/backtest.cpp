@@ -1,0 +1,169 @@
+// From settings and panels to the answer of `sharpen backtest`: no printing, no signals, no files
+// but those that the settings name.
+#include <fmt/format.h>
+
+#include "command/model_settings.hpp"
+#include "sharpen/backtest/configure.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/command/backtest.hpp"
+
+namespace sharpen::command {
+
+namespace {
+
+using backtest::BacktestSettings;
+using settings::Origin;
+using settings::Values;
+
+// Settings of a training that a soft decision listens to as well.
+bool of_the_layer(std::string_view name) {
+  return name == "decision" || name == "beta" || name == "score" || name == "raw-score" ||
+         name == "reoptimization" || name == "topk";
+}
+
+// Settings that only another framework listens to. Those with a default count only as flags:
+// --print-config writes them into every file.
+void refuse_foreign_settings(const Values& values, const BacktestSettings& settings) {
+  const auto refuse = [&](std::string_view name, std::string_view needs) {
+    throw InputError(
+        fmt::format("{} has no meaning here; it goes with {}", values.given_as(name), needs));
+  };
+  using enum backtest::Framework;
+  if (settings.framework != signal && values.has("signal")) refuse("signal", "--framework signal");
+  if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
+    refuse("historic-risk", "--framework historic");
+  if (!backtest::learns(settings.framework)) {
+    for (const settings::Setting& setting : settings::table())
+      if (setting.group == settings::Group::learning && values.takes(setting.name) &&
+          values.origin(setting.name) == Origin::flag &&
+          !(settings.decision == backtest::DecisionKind::soft && of_the_layer(setting.name)))
+        refuse(setting.name, "--framework pfl or dfl");
+    if (values.has("model")) refuse("model", "--framework pfl or dfl");
+  }
+}
+
+// Some optimizers listen to nothing about selection or sizing.
+void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
+  const std::string& optimizer = values.text("optimizer");
+  for (const std::string_view name : {"sdr-recovery", "sdr-gap"})
+    if (optimizer != "sdr" && values.origin(name) == Origin::flag)
+      warnings.push_back(
+          fmt::format("--{} has no effect here; it goes with --optimizer sdr", name));
+  if ((optimizer != "sdr" || values.text("sdr-recovery") != "match") &&
+      values.origin("sdr-match") == Origin::flag)
+    warnings.push_back(
+        "--sdr-match has no effect here; it goes with --optimizer sdr --sdr-recovery match");
+  const bool equal = optimizer == "equal";
+  if (!equal && optimizer != "mssrm-long") return;
+  std::string ignored;
+  for (const std::string_view name :
+       {"signal", "k", "sizing", "target-volatility", "offset", "net", "shrinkage", "form"})
+    if (values.origin(name) == Origin::flag && (equal || (name != "k" && name != "signal")))
+      ignored.append(ignored.empty() ? "" : ", ").append(values.given_as(name));
+  if (!ignored.empty())
+    warnings.push_back(fmt::format(
+        "optimizer = {}: {} has no effect",
+        equal ? "equal holds 1/n of every asset"
+              : "mssrm-long is long only, fully invested and takes the covariance as it is",
+        ignored));
+}
+
+// A benchmark that cleaning left out is not one that the file does not have.
+void refuse_dropped_benchmark(const BacktestSettings& settings, const market::Cleaned& cleaned) {
+  for (const market::Dropped& asset : cleaned.dropped)
+    if (asset.ticker == settings.benchmark)
+      throw InputError(
+          fmt::format("benchmark = {} is left out by cleaning ({}); choose dates where it is "
+                      "complete, another --max-gap or --on-suspect, or another benchmark",
+                      printable(settings.benchmark), asset.reason));
+}
+
+// What contradicts itself whatever the files hold; what is only missing is left to the run.
+void check_settings(const Values& values, const BacktestSettings& settings) {
+  market::check_panel_settings(values);
+  refuse_foreign_settings(values, settings);
+  if (!settings.split.empty()) backtest::check_split(settings.split);
+  if (!settings.stats_from.empty()) backtest::check_stats_from(settings.stats_from);
+  const std::string& optimizer = settings.optimizer;
+  if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget &&
+      optimizer != "equal" && optimizer != "mssrm-long")
+    throw InputError(
+        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
+        "gross or volatility");
+}
+
+// Predictions are numbers of any size and sign, with gaps: what a raw panel of prices may hold.
+std::optional<market::Panel> signal_of(const Values& values, BacktestInputs& inputs) {
+  if (inputs.signal) return std::move(inputs.signal);
+  if (!values.has("signal")) return std::nullopt;
+  return market::read_panel(values.text("signal"), market::PanelKind::prices, market::Cells::raw);
+}
+
+std::string label_of(const BacktestAnswer& answer) {
+  if (answer.values.has("label")) return answer.values.text("label");
+  const bool soft = answer.settings.decision == backtest::DecisionKind::soft;
+  return fmt::format("{} {}", backtest::name(answer.settings.framework),
+                     soft ? "soft" : answer.settings.optimizer);
+}
+
+}  // namespace
+
+void check_backtest_settings(const Values& values) {
+  check_settings(values, backtest::backtest_settings(values));
+}
+
+BacktestJob read_backtest(const Values& given, BacktestInputs inputs, const Log& log) {
+  std::optional<learn::Model> model = std::move(inputs.model);
+  if (given.has("model")) {
+    check_backtest_settings(given);
+    model = learn::read_model(given.text("model"));
+  }
+  const Values values = model ? follow_model(given, *model) : given;
+  BacktestAnswer answer{.values = values, .settings = backtest::backtest_settings(values)};
+  check_settings(values, answer.settings);
+  if (model && !backtest::learns(answer.settings.framework))
+    throw InputError("model has no meaning here; it goes with --framework pfl or dfl");
+  const bool takes_signal = answer.settings.framework == backtest::Framework::signal;
+  if (takes_signal && !values.has("signal") && !inputs.signal)
+    throw InputError("framework = signal needs predictions; give --signal FILE");
+  if (!takes_signal && inputs.signal)
+    throw InputError("signal has no meaning here; it goes with --framework signal");
+  answer.input = panel_input(values, std::move(inputs.panel), log);
+  refuse_dropped_benchmark(answer.settings, answer.input.cleaning);
+  std::optional<market::Panel> signal = signal_of(values, inputs);
+  return {std::move(answer), std::move(signal), std::move(model)};
+}
+
+BacktestAnswer run_job(BacktestJob job, const backtest::RunControl& control) {
+  BacktestAnswer answer = std::move(job.answer);
+  const Threads threads(static_cast<int>(answer.values.integer("threads")));
+  answer.settings.bootstrap.stop = control.stop;
+  answer.result = backtest::backtest(answer.input.returns, answer.settings, threads,
+                                     job.signal ? &*job.signal : nullptr, control,
+                                     job.model ? &*job.model : nullptr);
+  answer.settings.bootstrap.stop = {};
+  if (control.stop && control.stop()) throw backtest::Interrupted();
+  answer.label = label_of(answer);
+  answer.warnings = answer.input.warnings;
+  warn_of_ignored(answer.values, answer.warnings);
+  for (std::string& slip : backtest::slips(answer.values, answer.input.returns.dates))
+    answer.warnings.push_back(std::move(slip));
+  const auto& found = answer.result.warnings;
+  answer.warnings.insert(answer.warnings.end(), found.begin(), found.end());
+  return answer;
+}
+
+std::string BacktestAnswer::date(Index period) const {
+  const bool known = period >= 0 && period < result.run.periods();
+  return known ? result.run.dates[static_cast<std::size_t>(period)] : std::string();
+}
+
+std::string BacktestAnswer::first_traded() const {
+  for (Index p = 0; p < result.run.periods(); ++p)
+    if (result.run.status[static_cast<std::size_t>(p)] != backtest::PeriodStatus::idle)
+      return date(p);
+  return {};
+}
+
+}  // namespace sharpen::command

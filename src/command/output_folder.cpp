@@ -1,0 +1,180 @@
+#include "sharpen/command/output_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/command/keep_inputs.hpp"
+
+namespace sharpen::command {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string shown(const fs::path& path) { return printable(path.string(), 400); }
+
+// Removed with everything in it unless it was moved away.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(const fs::path& beside) {
+    std::string name =
+        (beside.parent_path() / ("." + beside.filename().string() + ".XXXXXX")).string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw Failure(fmt::format("cannot make a folder in {}: {}", shown(beside.parent_path()),
+                                std::strerror(errno)));
+    path_ = name;
+    // mkdtemp keeps others out; results get what any new folder gets.
+    const mode_t mask = umask(0);
+    umask(mask);
+    std::error_code ignored;
+    fs::permissions(path_, static_cast<fs::perms>(0777 & ~mask), ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+void write_file(const fs::path& file, const std::string& text) {
+  errno = 0;
+  std::FILE* out = std::fopen(file.c_str(), "wb");
+  bool fine = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
+  const int reason = errno;
+  if (out != nullptr) fine = std::fclose(out) == 0 && fine;
+  if (!fine)
+    throw Failure(fmt::format("cannot write {}: {}", shown(file.filename()),
+                              std::strerror(reason != 0 ? reason : errno)));
+}
+
+[[noreturn]] void fail_move(const fs::path& to) {
+  throw Failure(fmt::format("cannot write to {}: {}", shown(to), std::strerror(errno)));
+}
+
+// Whether a former result of this command lies here.
+bool has_result(const fs::path& folder, const std::string& command) {
+  std::ifstream in(folder / "metrics.json", std::ios::binary);
+  if (!in) return false;
+  const auto json = nlohmann::json::parse(in, nullptr, false);
+  return json.is_object() && json.contains("command") && json["command"] == command;
+}
+
+}  // namespace
+
+OutputFolder::OutputFolder(const fs::path& folder, bool force, std::string command,
+                           std::vector<std::string> known)
+    : force_(force), command_(std::move(command)), known_(std::move(known)) {
+  std::error_code error;
+  folder_ = fs::weakly_canonical(fs::absolute(folder, error), error);
+  if (error)
+    throw InputError(fmt::format("out = {} cannot be used: {}", shown(folder), error.message()));
+  // A slash at the end leaves an empty name.
+  if (!folder_.has_filename()) folder_ = folder_.parent_path();
+  check();
+}
+
+void OutputFolder::check() const {
+  std::error_code ignored;
+  if (fs::exists(folder_, ignored) && !fs::is_directory(folder_, ignored))
+    throw InputError(
+        fmt::format("out = {} is a file, not a folder; choose another name", shown(folder_)));
+  if (!folder_.has_filename())
+    throw InputError(
+        fmt::format("out = {} cannot be replaced; name a folder in it", shown(folder_)));
+  fs::path ancestor = folder_.parent_path();
+  while (!fs::exists(ancestor, ignored) && ancestor.has_relative_path())
+    ancestor = ancestor.parent_path();
+  if (!fs::is_directory(ancestor, ignored))
+    throw InputError(fmt::format("out = {} cannot be made: {} is not a folder", shown(folder_),
+                                 shown(ancestor)));
+  if (access(ancestor.c_str(), W_OK | X_OK) != 0)
+    throw InputError(fmt::format("out = {} cannot be made: no permission to write to {}",
+                                 shown(folder_), shown(ancestor)));
+  if (state() == State::foreign && !force_)
+    throw InputError(
+        fmt::format("out = {} is not empty and not a result of sharpen {} (it holds {}); choose "
+                    "another folder, "
+                    "or give --force to write into it, which keeps other files",
+                    shown(folder_), command_, printable(first_stranger())));
+}
+
+std::string OutputFolder::first_stranger() const {
+  std::vector<std::string> strangers, all;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
+    const std::string name = entry.path().filename().string();
+    all.push_back(name);
+    if (std::ranges::find(known_, name) == known_.end()) strangers.push_back(name);
+  }
+  std::ranges::sort(strangers);
+  std::ranges::sort(all);
+  if (!strangers.empty()) return strangers.front();
+  return has_result(folder_, command_) || all.empty() ? std::string() : all.front();
+}
+
+OutputFolder::State OutputFolder::state() const {
+  std::error_code error;
+  if (!fs::exists(folder_, error)) return State::fresh;
+  if (fs::is_empty(folder_, error) && !error) return State::empty;
+  return first_stranger().empty() && !error ? State::ours : State::foreign;
+}
+
+void OutputFolder::write(const std::vector<std::pair<std::string, std::string>>& files) const {
+  std::error_code error;
+  fs::create_directories(folder_.parent_path(), error);
+  if (error)
+    throw Failure(fmt::format("cannot make {}: {}", shown(folder_.parent_path()), error.message()));
+  const TemporaryFolder temporary(folder_);
+  for (const auto& [name, text] : files) write_file(temporary.path() / name, text);
+  check();  // again: the work may have taken hours
+  move_in(temporary.path());
+}
+
+void OutputFolder::move_in(const fs::path& from) const {
+  std::error_code error;
+  const State now = state();
+  // The folder somebody stands in stays the same folder.
+  const bool stood_in = fs::equivalent(fs::current_path(error), folder_, error);
+  if (now == State::foreign || stood_in) return move_files(from);
+  if (now == State::ours) {
+    // Exchanged in one step; what was there is removed under the temporary name.
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, folder_.c_str(), RENAME_EXCHANGE) == 0) return;
+    return move_files(from);
+  }
+  if (std::rename(from.c_str(), folder_.c_str()) == 0) return;
+  if (now == State::fresh) fail_move(folder_);
+  move_files(from);  // an empty folder that cannot be replaced, such as a mount point
+}
+
+// One by one, metrics.json last: without it there is no result.
+void OutputFolder::move_files(const fs::path& from) const {
+  std::error_code ignored;
+  fs::remove(folder_ / "metrics.json", ignored);
+  for (const std::string& name : known_)
+    if (!fs::exists(from / name, ignored)) fs::remove(folder_ / name, ignored);
+  std::vector<std::string> names;
+  for (const std::string& name : known_)
+    if (name != "metrics.json" && fs::exists(from / name, ignored)) names.push_back(name);
+  names.emplace_back("metrics.json");
+  for (const std::string& name : names)
+    if (std::rename((from / name).c_str(), (folder_ / name).c_str()) != 0) fail_move(folder_);
+}
+
+}  // namespace sharpen::command

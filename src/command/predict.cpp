@@ -1,0 +1,257 @@
+// From a model and a panel to the answer of `sharpen predict`: no printing, nothing written.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/command/keep_inputs.hpp"
+#include "sharpen/command/predict.hpp"
+#include "sharpen/learn/configure.hpp"
+
+namespace sharpen::command {
+
+namespace {
+
+using backtest::NamedWeight;
+using settings::Origin;
+using settings::Values;
+
+constexpr std::size_t kMostNames = 8;
+
+select::Optimizer optimizer_of(const std::string& text) {
+  using enum select::Optimizer;
+  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
+    if (select::name(optimizer) == text) return optimizer;
+  throw InputError(
+      fmt::format("optimizer = {} cannot decide for a model; use oscar, symmetric, greedy or swap",
+                  printable(text)));
+}
+
+// What the settings leave open, the model says.
+select::SelectSettings select_settings(const Values& values, const Prediction& prediction) {
+  const learn::Model& model = prediction.input.model;
+  const std::string& sizing = values.text("sizing");
+  select::SelectSettings settings = {
+      .k = (values.has("k") ? values.count_or_share("k") : model.settings.k).of(model.n(), "k"),
+      .optimizer = optimizer_of(values.text("optimizer")),
+      .net = !values.has("net")            ? model.settings.layer.net
+             : values.text("net") == "any" ? layer::Net::any
+                                           : layer::Net::positive,
+      .sizing = {.kind = sizing == "budget"       ? layer::Sizing::budget
+                         : sizing == "volatility" ? layer::Sizing::volatility
+                                                  : layer::Sizing::gross,
+                 .offset = values.real("offset"),
+                 .target_volatility =
+                     values.real("target-volatility") / std::sqrt(prediction.periods_per_year)}};
+  settings.validate(model.n());
+  return settings;
+}
+
+std::unique_ptr<risk::Risk> window_risk(const Values& values, const Prediction& prediction,
+                                        const Threads& threads) {
+  const bool oscar = prediction.settings.optimizer == select::Optimizer::oscar;
+  const bool by_root = prediction.settings.optimizer == select::Optimizer::symmetric ||
+                       (values.flag("explain") && !oscar);
+  const risk::RiskSettings settings = {
+      .shrinkage = prediction.shrinkage,
+      .form = learn::form_of(values),
+      .parts = {.lower = oscar, .root = by_root, .restriction = false}};
+  const Window& window = prediction.input.window;
+  const Index end = prediction.input.returns.rows();
+  auto risk = risk::from_windows(prediction.input.returns.matrix(), window.rows, std::span(&end, 1),
+                                 settings, threads);
+  if (risk->status(0) != Status::ok)
+    throw InputError(fmt::format(
+        "{}: the returns from {} to {} have no covariance: no asset moves, or they are out of the "
+        "range of numbers; correct the file, or choose another date",
+        printable(prediction.input.file, 4 * prediction.input.file.size()), window.from,
+        window.to));
+  return risk;
+}
+
+// The signal of the members, and what they think each by itself.
+void ask_members(Prediction& prediction, const Threads& threads) {
+  const learn::Model& model = prediction.input.model;
+  const Index n = model.n(), members = static_cast<Index>(model.members.size());
+  std::vector<double> expected(static_cast<std::size_t>(members * n));
+  const Mat mu(expected.data(), members, n);
+  std::vector<Index> assets(static_cast<std::size_t>(n));
+  std::iota(assets.begin(), assets.end(), Index{0});
+  const ConstMat window = prediction.input.window_returns();
+  for (Index m = 0; m < members; ++m)
+    learn::expected_returns(model, m, window, std::span(&window.rows, 1), assets,
+                            mu.middle_rows(m, 1), threads);
+  prediction.mu.resize(static_cast<std::size_t>(n));
+  prediction.agreement =
+      learn::Combiner(*prediction.risk).run(*prediction.risk, 0, mu, prediction.mu);
+  prediction.spread = learn::member_spread(prediction.settings, *prediction.risk, 0, mu, threads);
+}
+
+Exposure exposure_of(const Prediction& prediction) {
+  const std::vector<double>& w = prediction.portfolio.weights;
+  std::vector<double> Sigma_w(w.size());
+  std::vector<double> scratch(static_cast<std::size_t>(prediction.risk->scratch_size()));
+  prediction.risk->apply(0, w, Sigma_w, scratch);
+  Exposure out;
+  double variance = 0.0;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    out.gross += std::abs(w[i]);
+    out.net += w[i];
+    out.expected_return += prediction.mu[i] * w[i];
+    variance += w[i] * Sigma_w[i];
+  }
+  out.volatility = std::sqrt(std::max(0.0, variance));
+  return out;
+}
+
+void decide(Prediction& prediction) {
+  const risk::Risk& risk = *prediction.risk;
+  select::Selector(prediction.settings, risk).run(risk, 0, prediction.mu, prediction.portfolio);
+  const select::Portfolio& portfolio = prediction.portfolio;
+  if (portfolio.outcome.status == Status::invalid_input || !std::isfinite(portfolio.sharpe))
+    throw Failure(fmt::format(
+        "{}: what the model expects after the returns from {} to {} is not a number; look for "
+        "absurd prices (sharpen doctor)",
+        printable(prediction.input.file, 4 * prediction.input.file.size()),
+        prediction.input.window.from, prediction.input.window.to));
+  prediction.exposure = exposure_of(prediction);
+  prediction.full_sharpe = select::full_sharpe(risk, 0, prediction.mu, prediction.settings.net);
+  if (prediction.values.flag("explain"))
+    prediction.explanation =
+        select::explain(prediction.settings, risk, 0, prediction.mu, portfolio);
+}
+
+std::vector<NamedWeight> named(const Prediction& prediction) {
+  std::vector<NamedWeight> out;
+  for (const Index i : prediction.held())
+    out.push_back({prediction.ticker(i), prediction.weight(i)});
+  return out;
+}
+
+// Names that are held now and that the model does not know are sold.
+void warn_of_strangers(const std::vector<NamedWeight>& previous, Prediction& prediction) {
+  const std::vector<std::string>& known = prediction.input.model.tickers;
+  std::vector<std::string> strangers, priceless;
+  for (const NamedWeight& position : previous) {
+    if (position.weight == 0.0 || std::ranges::find(known, position.asset) != known.end()) continue;
+    strangers.push_back(position.asset);
+    if (prediction.sizes && std::isnan(prediction.sizes->price(position.asset)))
+      priceless.push_back(position.asset);
+  }
+  if (!strangers.empty())
+    prediction.warnings.push_back(fmt::format("the model does not know {}; held now, and sold",
+                                              some_names(strangers, kMostNames)));
+  if (!priceless.empty())
+    prediction.warnings.push_back(
+        fmt::format("the file has no last price of {}; shares to sell are not counted",
+                    some_names(priceless, kMostNames)));
+}
+
+// A small account cannot hold a small weight.
+void warn_of_small_lots(Prediction& prediction) {
+  std::vector<std::string> names;
+  for (const Index i : prediction.held())
+    if (prediction.sizes->shares(prediction.ticker(i), prediction.weight(i)) == 0.0)
+      names.push_back(prediction.ticker(i));
+  if (!names.empty())
+    prediction.warnings.push_back(
+        fmt::format("the capital is too small for a lot of {}: no shares of it are held",
+                    some_names(names, kMostNames)));
+}
+
+void list_trades(const std::vector<NamedWeight>& previous, Prediction& prediction) {
+  const Values& values = prediction.values;
+  if (values.has("capital"))
+    prediction.sizes = Sizes{.capital = values.real("capital"),
+                             .lot = static_cast<double>(values.integer("lot")),
+                             .prices = prediction.input.prices};
+  prediction.trades =
+      trade_list(previous, named(prediction), prediction.sizes ? &*prediction.sizes : nullptr);
+  warn_of_strangers(previous, prediction);
+  if (prediction.sizes) warn_of_small_lots(prediction);
+}
+
+void warn(const Values& values, Prediction& prediction) {
+  std::vector<std::string>& warnings = prediction.warnings;
+  if (prediction.portfolio.outcome.jittered())
+    warnings.push_back(fmt::format(
+        "the covariance is nearly singular: {:.3g} was added to its diagonal; more --shrinkage "
+        "would avoid it",
+        prediction.portfolio.outcome.jitter));
+  const auto idle = [&](std::string_view flag, bool used, std::string_view goes_with) {
+    if (values.origin(flag) == Origin::flag && !used)
+      warnings.push_back(fmt::format("--{} has no effect here; it goes with {}", flag, goes_with));
+  };
+  const std::string& sizing = values.text("sizing");
+  idle("target-volatility", sizing == "volatility", "--sizing volatility");
+  idle("offset", sizing == "budget", "--sizing budget");
+}
+
+std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs) {
+  if (inputs.previous) return std::move(*inputs.previous);
+  if (!values.has("previous")) return {};
+  return backtest::read_portfolio(values.text("previous"));
+}
+
+}  // namespace
+
+void check_predict_settings(const Values& values) {
+  if (!values.has("capital") && values.origin("lot") == Origin::flag)
+    throw InputError("--lot has no meaning here; it goes with --capital");
+  if (values.has("capital") && values.has("returns"))
+    throw InputError(fmt::format("{} needs prices to count shares by; give --prices FILE",
+                                 values.given_as("capital")));
+  if (values.has("out") && values.has("trades") && values.text("out") == values.text("trades"))
+    throw InputError("--out and --trades name the same file; give each its own");
+}
+
+Prediction predict_answer(const Values& values, PredictInputs inputs, const Log& log) {
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  Prediction prediction{.values = values};
+  prediction.input =
+      read_predict_input(values, std::move(inputs.model), std::move(inputs.panel), log);
+  const learn::Model& model = prediction.input.model;
+  prediction.warnings = prediction.input.warnings;
+  prediction.periods_per_year =
+      values.has("periods-per-year") ? values.real("periods-per-year") : model.periods_per_year;
+  prediction.shrinkage =
+      values.has("shrinkage") ? values.real("shrinkage") : model.settings.shrinkage;
+  prediction.settings = select_settings(values, prediction);
+  prediction.risk = window_risk(values, prediction, threads);
+  ask_members(prediction, threads);
+  decide(prediction);
+  list_trades(previous_of(values, inputs), prediction);
+  warn(values, prediction);
+  return prediction;
+}
+
+std::string_view Prediction::status_text() const {
+  if (portfolio.outcome.status == Status::ok && settings.net == layer::Net::any)
+    return "solved: the net position may have either sign";
+  return describe(portfolio.outcome.status);
+}
+
+std::vector<Index> Prediction::held() const {
+  std::vector<Index> assets;
+  for (const Index i : portfolio.support)
+    if (weight(i) != 0.0) assets.push_back(i);
+  return assets;
+}
+
+std::vector<Index> Prediction::held_by_members_only() const {
+  std::vector<Index> assets;
+  for (Index i = 0; i < n(); ++i)
+    if (weight(i) == 0.0 && spread.held[static_cast<std::size_t>(i)] > 0.0) assets.push_back(i);
+  return assets;
+}
+
+const select::Reason* Prediction::reason(Index asset) const {
+  if (!explanation) return nullptr;
+  for (const select::Reason& reason : explanation->reasons)
+    if (reason.asset == asset) return &reason;
+  return nullptr;
+}
+
+}  // namespace sharpen::command

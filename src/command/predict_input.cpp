@@ -1,0 +1,179 @@
+#include "sharpen/command/predict_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "command/panel_age.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::command {
+
+namespace {
+
+using settings::Values;
+
+// Rows before the window that cleaning looks at: enough to tell a split from a restless asset.
+// What is further back cannot change today's portfolio.
+constexpr Index kContext = 250;
+constexpr std::size_t kMostMissing = 50;
+constexpr std::size_t kMostNames = 8;
+
+std::string shown_file(const std::string& file) { return printable(file, 4 * file.size()); }
+
+std::optional<std::string> optional_text(const Values& values, std::string_view name) {
+  if (!values.has(name)) return std::nullopt;
+  return values.text(name);
+}
+
+// The model's columns in its order. More columns are ignored, with a word.
+void match_tickers(const learn::Model& model, market::RawPanel& raw,
+                   std::vector<std::string>& warnings) {
+  const std::unordered_set<std::string_view> there(raw.panel.tickers.begin(),
+                                                   raw.panel.tickers.end());
+  std::vector<std::string> missing, extra;
+  for (const std::string& ticker : model.tickers)
+    if (!there.contains(ticker)) missing.push_back(ticker);
+  if (!missing.empty())
+    throw InputError(fmt::format(
+        "{}: lacks {} of the {} tickers of the model: {}; add their columns, or train a model "
+        "without them",
+        shown_file(raw.file), missing.size(), model.n(), some_names(missing, kMostMissing)));
+  const std::unordered_set<std::string_view> known(model.tickers.begin(), model.tickers.end());
+  for (const std::string& ticker : raw.panel.tickers)
+    if (!known.contains(ticker)) extra.push_back(ticker);
+  if (!extra.empty())
+    warnings.push_back(
+        fmt::format("the model does not know {}; ignored", some_names(extra, kMostNames)));
+  raw.panel = market::select_tickers(raw.panel, model.tickers);
+}
+
+void keep_last_rows(market::Panel& panel, Index rows) {
+  const Index drop = panel.rows() - rows;
+  if (drop <= 0) return;
+  panel.dates.erase(panel.dates.begin(), panel.dates.begin() + drop);
+  panel.values.erase(panel.values.begin(), panel.values.begin() + drop * panel.n());
+}
+
+void keep_prices(const market::Panel& panel, std::unordered_map<std::string, double>& prices) {
+  for (Index j = 0; j < panel.n(); ++j) {
+    const double price = panel.matrix()(panel.rows() - 1, j);
+    if (price > 0.0) prices[panel.tickers[static_cast<std::size_t>(j)]] = price;
+  }
+}
+
+// Every asset of the model is needed.
+void refuse_dropped(const std::string& file, const learn::Model& model,
+                    const market::Cleaned& cleaning) {
+  if (cleaning.dropped.empty()) return;
+  std::vector<std::string> why;
+  for (const market::Dropped& dropped : cleaning.dropped)
+    why.push_back(fmt::format("{} ({})", printable(dropped.ticker, 24), dropped.reason));
+  throw InputError(fmt::format(
+      "{}: cleaning leaves out {} of the {} assets that the model needs: {}; complete the file, or "
+      "give another --max-gap, --universe or --on-suspect",
+      shown_file(file), why.size(), model.n(), some_names(why, kMostNames)));
+}
+
+Window window_of(const PredictInput& input) {
+  const Index rows = input.model.settings.lookback, have = input.returns.rows();
+  if (have < rows)
+    throw InputError(fmt::format(
+        "{}: has {} return{}{}, and the model looks back over {}; give more rows",
+        shown_file(input.file), have, have == 1 ? "" : "s",
+        have == 0 ? std::string() : fmt::format(" up to {}", input.returns.dates.back()), rows));
+  return {input.returns.dates[static_cast<std::size_t>(have - rows)], input.returns.dates.back(),
+          rows};
+}
+
+void refuse_gaps(const PredictInput& input) {
+  const ConstMat window = input.window_returns();
+  std::vector<std::string> gaps;
+  for (Index j = 0; j < window.cols; ++j)
+    for (Index t = 0; t < window.rows; ++t) {
+      if (!std::isnan(window(t, j))) continue;
+      const auto row = static_cast<std::size_t>(input.returns.rows() - window.rows + t);
+      gaps.push_back(fmt::format("{} (on {})",
+                                 printable(input.returns.tickers[static_cast<std::size_t>(j)], 24),
+                                 input.returns.dates[row]));
+      break;
+    }
+  if (!gaps.empty())
+    throw InputError(fmt::format(
+        "{}: {} of the {} assets that the model needs lack a return in its window, {} to {}: {}; "
+        "complete the file",
+        shown_file(input.file), gaps.size(), input.model.n(), input.window.from, input.window.to,
+        some_names(gaps, kMostNames)));
+}
+
+// Cleaned returns up to the decision.
+void take_returns(const Values& values, market::RawPanel& raw, PredictInput& input) {
+  const bool prices = raw.kind == market::PanelKind::prices;
+  if (prices) keep_prices(raw.panel, input.prices);
+  match_tickers(input.model, raw, input.warnings);
+  keep_last_rows(raw.panel, input.model.settings.lookback + kContext + (prices ? 1 : 0));
+  const market::CleaningSettings settings = market::cleaning_settings(values, raw.kind);
+  const market::Cleaned cleaning = market::cleaned(raw, settings);
+  for (std::string& warning : market::summary(cleaning, settings))
+    input.warnings.push_back(std::move(warning));
+  refuse_dropped(raw.file, input.model, cleaning);
+  try {
+    input.returns = market::simple_returns(cleaning.panel, raw.kind);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", shown_file(raw.file), error.what()));
+  }
+  // After a last day that was dropped, the day before it is the last.
+  if (prices) keep_prices(cleaning.panel, input.prices);
+}
+
+void check_age(const Values& values, PredictInput& input) {
+  AgeLimit limit{.file = input.file, .asof = optional_text(values, "asof"), .most = {}};
+  if (values.has("max-age")) limit.most = static_cast<long>(values.integer("max-age"));
+  const auto& dates = input.returns.dates;
+  input.age = checked_age(limit, dates.size() > 1 ? dates[dates.size() - 2] : std::string(),
+                          dates.back(), input.warnings);
+}
+
+void warn_of_training_dates(PredictInput& input) {
+  if (input.window.to < input.model.last_date)
+    input.warnings.push_back(fmt::format(
+        "the portfolio begins after {}, and the model was trained on dates up to {}: it knows what "
+        "came next",
+        input.window.to, printable(input.model.last_date)));
+}
+
+}  // namespace
+
+std::string some_names(const std::vector<std::string>& names, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, names.size()); ++i)
+    text.append(i == 0 ? "" : ", ").append(printable(names[i], 200));
+  if (names.size() > most) text += fmt::format(" and {} more", names.size() - most);
+  return text;
+}
+
+PredictInput read_predict_input(const Values& values, std::optional<learn::Model> model,
+                                std::optional<MemoryPanel> panel, const Log& log) {
+  if (!values.has("model") && !model)
+    throw InputError("no model given; give --model FILE, as sharpen train wrote it");
+  if (values.has("asof")) check_asof(values.text("asof"));
+  PredictInput input;
+  input.model = model ? std::move(*model) : learn::read_model(values.text("model"));
+  log.info(fmt::format("model of {} assets and {} members, trained on {} to {}", input.model.n(),
+                       input.model.members.size(), input.model.first_date, input.model.last_date));
+  market::RawPanel raw = raw_panel(values, std::move(panel), log);
+  input.file = raw.file;
+  if (values.has("asof"))
+    raw.panel = market::select_dates(raw.panel, std::nullopt, values.text("asof"));
+  take_returns(values, raw, input);
+  input.window = window_of(input);
+  refuse_gaps(input);
+  check_age(values, input);
+  warn_of_training_dates(input);
+  return input;
+}
+
+}  // namespace sharpen::command

@@ -1,0 +1,119 @@
+#include "sharpen/command/solve_input.hpp"
+
+#include <fmt/format.h>
+
+#include "command/demo_panel.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/market/moments.hpp"
+#include "sharpen/market/panel_input.hpp"
+
+namespace sharpen::command {
+
+namespace {
+
+using settings::Origin;
+using settings::Values;
+
+constexpr std::string_view kSources =
+    "--prices FILE, --returns FILE, --moments FILE, --mean FILE with --cov FILE, or --demo";
+
+enum class Source { prices, returns, moments, mean_and_cov, demo };
+
+bool on(const Values& values, std::string_view name) {
+  const bool is_flag = settings::find(name).kind == settings::Kind::flag;
+  return values.has(name) && (!is_flag || values.flag(name));
+}
+
+// Exactly one source of numbers, and nothing that belongs to another one.
+Source find_source(const Values& values) {
+  std::vector<std::pair<Source, std::string>> given;
+  if (on(values, "prices")) given.emplace_back(Source::prices, values.given_as("prices"));
+  if (on(values, "returns")) given.emplace_back(Source::returns, values.given_as("returns"));
+  if (on(values, "moments")) given.emplace_back(Source::moments, values.given_as("moments"));
+  for (const std::string_view name : {"mean", "cov"})
+    if (on(values, name)) given.emplace_back(Source::mean_and_cov, values.given_as(name));
+  if (on(values, "demo")) given.emplace_back(Source::demo, values.given_as("demo"));
+  if (given.empty()) throw InputError(fmt::format("nothing to solve; give {}", kSources));
+  for (const auto& [source, name] : given)
+    if (source != given.front().first)
+      throw InputError(fmt::format("{} and {} cannot go together; give one of {}",
+                                   given.front().second, name, kSources));
+  if (given.front().first == Source::mean_and_cov && given.size() == 1)
+    throw InputError(fmt::format("{} alone is not enough; give --mean FILE and --cov FILE",
+                                 given.front().second));
+  return given.front().first;
+}
+
+// A setting that this source would ignore is a misunderstanding worth an error. Settings with a
+// default count only as flags: --print-config writes them into every file.
+void refuse_foreign_settings(const Values& values, Source source) {
+  const bool panel =
+      source == Source::prices || source == Source::returns || source == Source::demo;
+  const auto refuse = [&](std::string_view name, std::string_view needs) {
+    throw InputError(
+        fmt::format("{} has no meaning here; it goes with {}", values.given_as(name), needs));
+  };
+  for (const std::string_view name : {"from", "to"})
+    if (!panel && values.has(name)) refuse(name, "--prices or --returns");
+  if (!panel && values.origin("lookback") == Origin::flag)
+    refuse("lookback", "--prices or --returns");
+  if (!panel && values.text("form") == "low-rank")
+    throw InputError("form = low-rank needs a window of returns; given moments are dense");
+  for (const std::string_view name : {"universe", "max-gap", "on-suspect"})
+    if (source != Source::prices && source != Source::returns &&
+        values.origin(name) == Origin::flag)
+      refuse(name, "--prices or --returns");
+  if (source != Source::returns && values.flag("gross")) refuse("gross", "--returns");
+  if (source != Source::moments && values.origin("format") == Origin::flag)
+    refuse("format", "--moments");
+}
+
+std::optional<std::string> optional_text(const Values& values, std::string_view name) {
+  if (!values.has(name)) return std::nullopt;
+  return values.text(name);
+}
+
+// The built-in example, cut as a file would be.
+market::Panel demo_panel(const Values& values) {
+  market::Panel panel = demo_returns(static_cast<std::uint64_t>(values.integer("seed")));
+  if (values.has("from") || values.has("to"))
+    panel = market::select_dates(panel, optional_text(values, "from"), optional_text(values, "to"));
+  if (values.has("tickers")) panel = market::select_tickers(panel, values.list("tickers"));
+  return panel;
+}
+
+SolveInput from_panel(const Values& values, Source source, const Threads& threads, const Log& log) {
+  if (source == Source::demo)
+    return solve::window_input(values, demo_panel(values), "", {}, threads);
+  market::PanelInput panel = market::read_panel_input(values, log);
+  return solve::window_input(values, std::move(panel.returns), std::move(panel.file),
+                             std::move(panel.warnings), threads);
+}
+
+SolveInput from_moments(const Values& values, Source source, const Log& log) {
+  market::Moments moments = source == Source::moments
+                                ? market::read_orlib(values.text("moments"))
+                                : market::read_moments_csv(values.text("mean"), values.text("cov"));
+  log.info(fmt::format("moments of {} assets", moments.n()));
+  return solve::moments_input(values, std::move(moments),
+                              values.text(source == Source::moments ? "moments" : "cov"));
+}
+
+}  // namespace
+
+void check_solve_settings(const Values& values) {
+  const bool any = values.has("prices") || values.has("returns") || values.has("moments") ||
+                   values.has("mean") || values.has("cov") || values.flag("demo");
+  if (any) refuse_foreign_settings(values, find_source(values));
+  market::check_dates(optional_text(values, "from"), optional_text(values, "to"));
+}
+
+SolveInput read_solve_input(const Values& values, const Threads& threads, const Log& log) {
+  const Source source = find_source(values);
+  refuse_foreign_settings(values, source);
+  const bool given_moments = source == Source::moments || source == Source::mean_and_cov;
+  return given_moments ? from_moments(values, source, log)
+                       : from_panel(values, source, threads, log);
+}
+
+}  // namespace sharpen::command

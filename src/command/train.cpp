@@ -1,0 +1,169 @@
+// From settings and a panel to a trained model, and to its file: no printing, no signals.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+#include "sharpen/command/keep_inputs.hpp"
+#include "sharpen/command/train.hpp"
+#include "sharpen/learn/configure.hpp"
+
+namespace sharpen::command {
+
+namespace {
+
+namespace fs = std::filesystem;
+using settings::Values;
+
+std::string shown(const fs::path& file) {
+  const std::string name = file.string();
+  return printable(name, 4 * name.size());
+}
+
+void check_framework(const Values& values) {
+  const std::string& framework = values.text("framework");
+  if (framework != "pfl" && framework != "dfl")
+    throw InputError(fmt::format("{} = {} trains nothing; use pfl or dfl",
+                                 values.given_as("framework"), printable(framework)));
+}
+
+// The folder beside the model where epochs are kept until the training is done.
+class Checkpoints {
+ public:
+  Checkpoints(const fs::path& model, bool resume) : folder_(model) {
+    folder_ += ".partial";
+    std::error_code error;
+    if (!resume && fs::exists(folder_, error))
+      throw InputError(fmt::format(
+          "{}: holds a training that was interrupted; go on with --resume, or remove the folder",
+          shown(folder_)));
+    if (fs::is_directory(model, error))
+      throw InputError(fmt::format("{}: is a folder; give the name of a file", shown(model)));
+    if (fs::is_regular_file(model, error) && !learn::is_model_file(model))
+      throw InputError(fmt::format(
+          "{}: is there already, and is no model; give another name, or remove it", shown(model)));
+    fs::create_directory(folder_, error);
+    if (error)
+      throw InputError(fmt::format("{}: cannot be made: {}; check the folder and its permissions",
+                                   shown(folder_), error.message()));
+  }
+  ~Checkpoints() {
+    std::error_code error;
+    if (fs::is_empty(folder_, error) && !error) fs::remove(folder_, error);
+  }
+  Checkpoints(const Checkpoints&) = delete;
+  Checkpoints& operator=(const Checkpoints&) = delete;
+
+  const fs::path& folder() const { return folder_; }
+  bool holds_any() const {
+    std::error_code error;
+    return !fs::is_empty(folder_, error) && !error;
+  }
+  void remove() const {
+    std::error_code error;
+    fs::remove_all(folder_, error);
+  }
+
+ private:
+  fs::path folder_;
+};
+
+// A training that fails keeps what it has: the best of every member so far.
+[[noreturn]] void keep_last_good(const learn::Diverged& diverged, const fs::path& out,
+                                 const Checkpoints& checkpoints) {
+  if (!diverged.last_good) throw Failure(fmt::format("{}; nothing was written", diverged.what()));
+  learn::write_model(*diverged.last_good, out);
+  checkpoints.remove();
+  throw Failure(fmt::format("{}; {} holds the last good model, of {} member{}", diverged.what(),
+                            shown(out), diverged.last_good->members.size(),
+                            diverged.last_good->members.size() == 1 ? "" : "s"));
+}
+
+// Kept beside the model while it is trained, unless there is no file to be beside.
+learn::Model train_to_file(const TrainJob& job, learn::TrainControl control) {
+  const Values& values = job.answer.values;
+  const fs::path out = values.text("out");
+  const Checkpoints checkpoints(out, values.flag("resume"));
+  control.checkpoints = checkpoints.folder();
+  control.resume = values.flag("resume");
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  try {
+    learn::Model model = learn::train(job.answer.input.returns, job.settings,
+                                      values.real("periods-per-year"), threads, control);
+    learn::write_model(model, out);
+    checkpoints.remove();
+    return model;
+  } catch (const learn::Stopped&) {
+    throw Failure(checkpoints.holds_any()
+                      ? fmt::format("interrupted; {} keeps the epochs that are done: go on with "
+                                    "--resume",
+                                    shown(checkpoints.folder()))
+                      : "interrupted; nothing was written");
+  } catch (const learn::Diverged& diverged) {
+    keep_last_good(diverged, out, checkpoints);
+  }
+}
+
+learn::Model train_in_memory(const TrainJob& job, const learn::TrainControl& control) {
+  const Values& values = job.answer.values;
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  try {
+    return learn::train(job.answer.input.returns, job.settings, values.real("periods-per-year"),
+                        threads, control);
+  } catch (const learn::Stopped&) {
+    throw Failure("interrupted");
+  } catch (const learn::Diverged& diverged) {
+    throw Failure(diverged.what());
+  }
+}
+
+// A member whose best epoch came before the decisions did is one of pfl.
+void warn_of_warm_starts(TrainAnswer& answer) {
+  const learn::Model& model = answer.model;
+  if (model.settings.alpha == 0.0) return;
+  const auto early =
+      std::count_if(model.members.begin(), model.members.end(), [&](const learn::Member& member) {
+        return member.best_epoch <= std::min(model.settings.warm_start, model.settings.epochs - 1);
+      });
+  if (early > 0)
+    answer.warnings.push_back(fmt::format(
+        "{} of {} members validated best in the warm start: they know prediction only, as pfl does",
+        early, model.members.size()));
+}
+
+}  // namespace
+
+void check_training_settings(const Values& values) {
+  check_framework(values);
+  learn::training_settings(values);
+}
+
+TrainJob read_training(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
+  check_framework(values);
+  TrainJob job{.answer = {.values = values}, .settings = learn::training_settings(values)};
+  keep_inputs(values, {"out"});
+  if (values.text("universe") == "available")
+    throw InputError(fmt::format(
+        "{} = available cannot be trained on, which needs every asset throughout; use complete",
+        values.given_as("universe")));
+  job.answer.input = panel_input(values, std::move(panel), log);
+  return job;
+}
+
+TrainAnswer run_job(TrainJob job, const learn::TrainControl& control) {
+  const auto start = std::chrono::steady_clock::now();
+  learn::Model model =
+      job.answer.values.has("out") ? train_to_file(job, control) : train_in_memory(job, control);
+  TrainAnswer answer = std::move(job.answer);
+  answer.model = std::move(model);
+  answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  answer.warnings = answer.input.warnings;
+  warn_of_warm_starts(answer);
+  return answer;
+}
+
+}  // namespace sharpen::command
