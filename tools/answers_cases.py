@@ -407,6 +407,27 @@ data-orlib
   solve --moments port1.txt -k 5 --certify --json
   solve --moments port2.txt -k 10% --explain --json
   solve --moments port3.txt -k 10 --optimizer sdr --json
+
+python-solve
+  python solve market.csv small.csv
+python-backtest
+  python backtest market.csv ill.csv signal.csv early.sharpen nonpositive.csv
+python-training
+  python training market.csv dfl.sharpen pfl.sharpen joint.sharpen
+python-study
+  python study small.csv study study.toml failed
+python-panels
+  python panels small.csv
+python-layer
+  python layer market.csv
+python-estimator
+  python estimator market.csv
+python-help
+  python help
+python-errors
+  python errors market.csv small.csv ill.csv dfl.sharpen early.sharpen study run-a
+python-settings
+  python settings options.md market.csv small.csv dfl.sharpen study run-a run-b
 """
 
 # Commands that are refused, one to a line; each is a case, "wrong-" and the name before the colon.
