@@ -9,12 +9,11 @@
 #include <cmath>
 #include <memory>
 
-#include "json_text.hpp"
-#include "model_settings.hpp"
 #include "models.hpp"
 #include "panels.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
+#include "sharpen/command/inspect.hpp"
 #include "sharpen/command/predict.hpp"
 #include "sharpen/command/train.hpp"
 #include "work.hpp"
@@ -23,28 +22,7 @@ namespace sharpen::python {
 
 namespace {
 
-using command::Json;
 using settings::Values;
-
-// What `sharpen inspect` tells, but for the file itself.
-std::string model_json(const learn::Model& model) {
-  Json out;
-  out["n"] = model.n();
-  out["assets"] = model.tickers;
-  out["from"] = model.first_date;
-  out["to"] = model.last_date;
-  out["samples"] = model.samples;
-  out["validation_samples"] = model.validation_samples;
-  out["validation_from"] =
-      model.validation_from.empty() ? Json(nullptr) : Json(model.validation_from);
-  out["periods_per_year"] = model.periods_per_year;
-  out["parameters"] = model.settings.shape(model.n()).parameters();
-  out["members"] = Json::array();
-  for (const learn::Member& member : model.members)
-    out["members"].push_back(command::member_json(model, member));
-  out["settings"] = command::model_settings(model);
-  return command::json_text(out);
-}
 
 nb::bytes model_bytes(const MemoryModel& self) {
   std::string bytes;
@@ -149,7 +127,7 @@ void add_models(nb::module_& module) {
           },
           nb::arg("file"))
       .def("content", &model_bytes)
-      .def("json", [](const MemoryModel& self) { return model_json(self.model); });
+      .def("json", [](const MemoryModel& self) { return command::model_json(self.model); });
   module.def("train", &train, nb::arg("settings"), nb::arg("panel").none(),
              nb::arg("report").none());
   nb::class_<Predicted>(module, "Predicted")

@@ -42,6 +42,25 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Model& model)
   return out;
 }
 
+std::string model_json(const Model& model) {
+  Json out;
+  out["n"] = model.n();
+  out["assets"] = model.tickers;
+  out["from"] = model.first_date;
+  out["to"] = model.last_date;
+  out["samples"] = model.samples;
+  out["validation_samples"] = model.validation_samples;
+  out["validation_from"] =
+      model.validation_from.empty() ? Json(nullptr) : Json(model.validation_from);
+  out["periods_per_year"] = model.periods_per_year;
+  out["parameters"] = model.settings.shape(model.n()).parameters();
+  out["members"] = Json::array();
+  for (const learn::Member& member : model.members)
+    out["members"].push_back(member_json(model, member));
+  out["settings"] = model_settings(model);
+  return json_text(out);
+}
+
 std::string inspection_json(const ModelFile& file, const std::string& path) {
   const Model& model = file.model;
   Json out;
