@@ -57,10 +57,26 @@ Cell done(const Results& plan) {
   return cell;
 }
 
-std::string good_bytes() {
-  std::string folder = (std::filesystem::temp_directory_path() / "sharpen-fuzz-XXXXXX").string();
-  SHARPEN_FUZZ_CHECK(::mkdtemp(folder.data()) != nullptr);
-  const std::filesystem::path file = std::filesystem::path(folder) / "study.db";
+// The file that is read, in memory if /dev/shm is there.
+struct Scratch {
+  std::filesystem::path folder, file;
+
+  Scratch() {
+    const std::filesystem::path memory = "/dev/shm";
+    std::error_code none;
+    const bool there = std::filesystem::is_directory(memory, none);
+    std::string name =
+        (there ? memory : std::filesystem::temp_directory_path()) / "sharpen-fuzz-XXXXXX";
+    SHARPEN_FUZZ_CHECK(::mkdtemp(name.data()) != nullptr);
+    folder = name;
+    file = folder / "study.db";
+  }
+  ~Scratch() { std::filesystem::remove_all(folder); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+};
+
+std::string good_bytes(const std::filesystem::path& file) {
   {
     const Results planned = plan();
     Store store(file, planned);
@@ -68,19 +84,16 @@ std::string good_bytes() {
     store.write_failed(1, "failed", 1.0);
   }
   std::ifstream in(file, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(in), {});
-  std::filesystem::remove_all(folder);
-  return bytes;
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void read(const std::string& bytes) {
+void read(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream(file, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   Results found;
   try {
-    found = read_bytes(bytes, Detail::all);
-  } catch (const Misfit& misfit) {
-    SHARPEN_FUZZ_CHECK(std::strlen(misfit.what()) > 0);
-    return;
-  } catch (const SqliteError& error) {
+    found = read_store(file);
+  } catch (const InputError& error) {
     SHARPEN_FUZZ_CHECK(std::strlen(error.what()) > 0);
     return;
   }
@@ -97,7 +110,8 @@ void read(const std::string& bytes) {
 }  // namespace sharpen::study
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const std::string kGood = sharpen::study::good_bytes();
+  static const sharpen::study::Scratch kScratch;
+  static const std::string kGood = sharpen::study::good_bytes(kScratch.file);
   std::string bytes = kGood;
   while (size >= 4) {
     const std::size_t place = data[0] | (data[1] << 8) | (data[2] << 16);
@@ -109,6 +123,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t cut = data[0] | (data[1] << 8) | (data[2] << 16);
     bytes.resize(cut % bytes.size());
   }
-  sharpen::study::read(bytes);
+  sharpen::study::read(kScratch.file, bytes);
   return 0;
 }

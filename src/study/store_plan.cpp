@@ -4,26 +4,42 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/reading.hpp"
+#include "study/store_rows.hpp"
 
 namespace sharpen::study {
 
 namespace {
 
-using Id = std::int64_t;
+// What a cell is, whatever its place: the same in a plan and in a file.
+using Key = std::tuple<std::string_view, std::string_view, std::string_view, Index,
+                       std::optional<std::uint64_t>>;
 
-void make_storable(std::string& text, std::size_t longest) { text = storable(text, longest); }
+Key key_of(const Results& results, const Cell& cell) {
+  return {results.markets[static_cast<std::size_t>(cell.market)].name,
+          results.methods[static_cast<std::size_t>(cell.method)].name, cell.k_given, cell.k,
+          cell.seed};
+}
 
-// What a cell is, whatever its place in a plan.
-using Key = std::tuple<Index, Index, std::string, Index, std::optional<std::uint64_t>>;
+// For each of the plan's cells where the file has it.
+using Place = std::optional<std::size_t>;
 
-Key key_of(const Cell& cell, Index market, Index method) {
-  return {market, method, cell.k_given, cell.k, cell.seed};
+std::vector<Place> places_of_cells(const Results& plan, const Results& stored) {
+  std::map<Key, std::size_t> known;
+  for (std::size_t at = 0; at < stored.cells.size(); ++at)
+    known.emplace(key_of(stored, stored.cells[at]), at);
+  std::vector<Place> places;
+  for (const Cell& cell : plan.cells) {
+    const auto found = known.find(key_of(plan, cell));
+    places.push_back(found == known.end() ? Place() : found->second);
+  }
+  return places;
 }
 
 template <class T>
@@ -31,6 +47,17 @@ std::map<std::string_view, std::size_t> by_name(const std::vector<T>& items) {
   std::map<std::string_view, std::size_t> found;
   for (std::size_t at = 0; at < items.size(); ++at) found.emplace(items[at].name, at);
   return found;
+}
+
+template <class T>
+std::vector<Place> places_by_name(const std::vector<T>& planned, const std::vector<T>& stored) {
+  const auto known = by_name(stored);
+  std::vector<Place> places;
+  for (const T& item : planned) {
+    const auto found = known.find(item.name);
+    places.push_back(found == known.end() ? Place() : found->second);
+  }
+  return places;
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
@@ -110,8 +137,7 @@ void check_method(const Method& now, const Method& then, const std::string& file
 
 // Every market, method and cell of the file is in the plan.
 void check_nothing_left_out(const Results& plan, const Results& stored, const std::string& file) {
-  const auto markets = by_name(plan.markets);
-  const auto methods = by_name(plan.methods);
+  const auto markets = by_name(plan.markets), methods = by_name(plan.methods);
   for (const Market& market : stored.markets)
     if (!markets.contains(market.name))
       refuse_less(file, fmt::format("market \"{}\"", printable(market.name)));
@@ -119,190 +145,133 @@ void check_nothing_left_out(const Results& plan, const Results& stored, const st
     if (!methods.contains(method.name))
       refuse_less(file, fmt::format("method \"{}\"", printable(method.name)));
   std::set<Key> planned;
-  std::set<std::tuple<Index, std::string, Index>> planned_ks;
+  std::set<std::tuple<std::string_view, std::string_view, Index>> planned_ks;
   for (const Cell& cell : plan.cells) {
-    planned.insert(key_of(cell, cell.market, cell.method));
-    planned_ks.insert({cell.market, cell.k_given, cell.k});
+    const auto& key = *planned.insert(key_of(plan, cell)).first;
+    planned_ks.insert({std::get<0>(key), cell.k_given, cell.k});
   }
   for (const Cell& cell : stored.cells) {
-    const Market& market = stored.markets[static_cast<std::size_t>(cell.market)];
-    const Method& method = stored.methods[static_cast<std::size_t>(cell.method)];
-    const auto m = static_cast<Index>(markets.at(market.name));
-    if (planned.contains(key_of(cell, m, static_cast<Index>(methods.at(method.name))))) continue;
+    const Key key = key_of(stored, cell);
+    if (planned.contains(key)) continue;
+    const auto& [market, method, k_given, k, seed] = key;
     const std::string where =
-        fmt::format("market \"{}\", method \"{}\"", printable(market.name), printable(method.name));
-    if (!planned_ks.contains({m, cell.k_given, cell.k}))
-      refuse_less(file, fmt::format("k = {} ({})", printable(cell.k_given), where));
-    if (cell.seed) refuse_less(file, fmt::format("seed {} ({})", *cell.seed, where));
-    refuse_less(file, fmt::format("a cell of {}, k = {}", where, printable(cell.k_given)));
+        fmt::format("market \"{}\", method \"{}\"", printable(market), printable(method));
+    if (!planned_ks.contains({market, k_given, k}))
+      refuse_less(file, fmt::format("k = {} ({})", printable(k_given), where));
+    if (seed) refuse_less(file, fmt::format("seed {} ({})", *seed, where));
+    refuse_less(file, fmt::format("a cell of {}, k = {}", where, printable(k_given)));
   }
-}
-
-void write_list(Connection& connection, const char* sql, Id owner,
-                const std::vector<std::string>& texts) {
-  Statement row(connection, sql);
-  for (std::size_t at = 0; at < texts.size(); ++at) {
-    row.bind(1, owner);
-    row.bind(2, static_cast<Id>(at));
-    row.bind(3, texts[at]);
-    row.run();
-  }
-}
-
-void add_market(Connection& connection, Id id, const Market& market) {
-  Statement row(connection, "INSERT INTO markets VALUES (?, 0, ?, ?, ?, ?, ?, ?, ?)");
-  row.bind(1, id);
-  row.bind(2, market.name);
-  row.bind(3, market.source);
-  row.bind(4, market.checksum);
-  row.bind(5, market.first_date);
-  row.bind(6, static_cast<Id>(market.training_rows));
-  row.bind(7, market.periods_per_year);
-  row.bind(8, market.risk_free);
-  row.run();
-  write_list(connection, "INSERT INTO assets VALUES (?, ?, ?)", id, market.tickers);
-  write_list(connection, "INSERT INTO periods VALUES (?, ?, ?)", id, market.dates);
-  write_list(connection, "INSERT INTO warnings VALUES (?, 0, ?, ?)", id, market.warnings);
-}
-
-void add_method(Connection& connection, Id id, const Method& method) {
-  Statement row(connection,
-                "INSERT INTO methods VALUES (?, 0, ?, '', 'paper', ?, ?, ?, ?, ?, ?, ?)");
-  row.bind(1, id);
-  row.bind(2, method.name);
-  row.bind(3, method.framework);
-  row.bind(4, method.optimizer);
-  row.bind(5, method.training);
-  row.bind(6, method.alpha);
-  row.bind(7, static_cast<Id>(method.ensemble));
-  row.bind(8, method.cost_bps);
-  row.bind(9, method.settings);
-  row.run();
-}
-
-void add_cell(Connection& connection, Id id, Id market, Id method, const Cell& cell) {
-  Statement row(connection, "INSERT INTO cells VALUES (?, 0, ?, ?, ?, ?, ?, 'missing', '', 0.0)");
-  row.bind(1, id);
-  row.bind(2, market);
-  row.bind(3, method);
-  row.bind(4, cell.k_given);
-  row.bind(5, static_cast<Id>(cell.k));
-  if (cell.seed)
-    row.bind(6, static_cast<Id>(*cell.seed));
-  else
-    row.bind_null(6);
-  row.run();
-}
-
-// Rows in the plan's order, and behind them those that the plan no longer has.
-void write_positions(Connection& connection, std::string_view table, std::string_view id_column,
-                     const std::vector<Id>& planned, const std::vector<Id>& stored) {
-  Statement row(connection,
-                fmt::format("UPDATE {} SET position = ? WHERE {} = ?", table, id_column));
-  const std::set<Id> in_plan(planned.begin(), planned.end());
-  Id position = 0;
-  const auto place = [&](Id id) {
-    row.bind(1, position++);
-    row.bind(2, id);
-    row.run();
-  };
-  for (const Id id : planned) place(id);
-  for (const Id id : stored)
-    if (!in_plan.contains(id)) place(id);
 }
 
 void write_study(Connection& connection, const Results& plan, const Results& stored) {
-  Statement row(connection, "INSERT OR REPLACE INTO study VALUES (?, ?)");
-  for (const auto& [key, value] : {std::pair<std::string_view, std::string_view>("name", plan.name),
-                                   {"settings", plan.settings}}) {
-    row.bind(1, key);
-    row.bind(2, value);
-    row.run();
-  }
+  Insert row(connection, "study");
+  row.run("name", plan.name);
+  row.run("settings", plan.settings);
   Statement version(connection, "INSERT INTO versions (what, version) VALUES (?, ?)");
-  for (const auto& each : plan.versions) {
-    if (std::find(stored.versions.begin(), stored.versions.end(), each) != stored.versions.end())
-      continue;
-    version.bind(1, each.first);
-    version.bind(2, each.second);
-    version.run();
-  }
+  for (const auto& each : plan.versions)
+    if (std::ranges::find(stored.versions, each) == stored.versions.end())
+      version.run(each.first, each.second);
 }
 
-Id next_after(const std::vector<Id>& ids) {
-  return ids.empty() ? 1 : *std::max_element(ids.begin(), ids.end()) + 1;
-}
-
-// The ids of named rows, made where there are none.
-template <class T, class Add>
-std::vector<Id> ids_of(const std::vector<T>& planned, const std::vector<T>& stored,
-                       const std::vector<Id>& stored_ids, const Add& add) {
-  const auto known = by_name(stored);
+// The ids that rows of the plan have in the file, or get there.
+std::vector<Id> ids_of(const std::vector<Place>& places, const std::vector<Id>& stored) {
+  Id next = stored.empty() ? 1 : *std::ranges::max_element(stored) + 1;
   std::vector<Id> ids;
-  Id next = next_after(stored_ids);
-  for (const T& item : planned) {
-    const auto found = known.find(item.name);
-    if (found != known.end()) {
-      ids.push_back(stored_ids[found->second]);
-    } else {
-      add(next, item);
-      ids.push_back(next++);
-    }
+  for (const Place& place : places) ids.push_back(place ? stored[*place] : next++);
+  return ids;
+}
+
+std::vector<Id> write_markets(Connection& connection, const Results& plan, const Stored& stored) {
+  const auto places = places_by_name(plan.markets, stored.results.markets);
+  const std::vector<Id> ids = ids_of(places, stored.markets);
+  Insert row(connection, "markets");
+  for (std::size_t at = 0; at < ids.size(); ++at) {
+    const Market& market = plan.markets[at];
+    row.number(ids[at]);
+    row.number(static_cast<Id>(at));
+    market_columns(row, market);
+    row.run();
+    if (places[at]) continue;
+    write_texts(connection, "INSERT INTO assets VALUES (?, ?, ?)", ids[at], market.tickers);
+    write_texts(connection, "INSERT INTO periods VALUES (?, ?, ?)", ids[at], market.dates);
+    write_texts(connection, "INSERT INTO warnings VALUES (?, 0, ?, ?)", ids[at], market.warnings);
   }
   return ids;
 }
 
-Planned write_cells(Connection& connection, const Results& plan, const Stored& stored,
-                    const std::vector<Id>& markets, const std::vector<Id>& methods) {
-  std::map<Key, std::size_t> known;
-  for (std::size_t at = 0; at < stored.cells.size(); ++at) {
-    const Cell& cell = stored.results.cells[at];
-    known.emplace(key_of(cell, stored.markets[static_cast<std::size_t>(cell.market)],
-                         stored.methods[static_cast<std::size_t>(cell.method)]),
-                  at);
+std::vector<Id> write_methods(Connection& connection, const Results& plan, const Stored& stored) {
+  const std::vector<Id> ids =
+      ids_of(places_by_name(plan.methods, stored.results.methods), stored.methods);
+  Insert row(connection, "methods");
+  for (std::size_t at = 0; at < ids.size(); ++at) {
+    row.number(ids[at]);
+    row.number(static_cast<Id>(at));
+    method_columns(row, plan.methods[at]);
+    row.run();
   }
-  Planned planned;
-  Id next = next_after(stored.cells);
-  for (const Cell& cell : plan.cells) {
-    const Id market = markets[static_cast<std::size_t>(cell.market)];
-    const Id method = methods[static_cast<std::size_t>(cell.method)];
-    const auto found = known.find(key_of(cell, market, method));
-    if (found != known.end()) {
-      planned.cells.push_back(stored.cells[found->second]);
-      planned.states.push_back(stored.results.cells[found->second].state);
-    } else {
-      add_cell(connection, next, market, method, cell);
-      planned.cells.push_back(next++);
-      planned.states.push_back(CellState::missing);
-    }
-  }
-  return planned;
+  return ids;
 }
+
+// Leaves a text as it can be stored, and the other columns as they are.
+struct MakeStorable {
+  void text(std::string& value, std::size_t longest) { value = storable(value, longest); }
+  void number(Index, Id, Id) {}
+  void finite(double) {}
+  template <class Enum>
+  void word(Enum, Enum, std::string_view) {}
+};
 
 }  // namespace
 
+void check_cells(const Results& results) {
+  using Group = std::pair<Index, std::string_view>;  // market, k as given
+  const std::size_t methods = results.methods.size();
+  if (methods > kMostMethods)
+    throw Misfit(fmt::format("it has {} methods, more than {}", methods, kMostMethods));
+  std::map<Group, Index> names;
+  std::set<std::tuple<Group, Index, std::optional<std::uint64_t>>> seen;
+  std::vector<bool> has_cells(methods, false);
+  for (const Cell& cell : results.cells) {
+    const Group group(cell.market, cell.k_given);
+    const std::string& market = results.markets[static_cast<std::size_t>(cell.market)].name;
+    const auto method = static_cast<std::size_t>(cell.method);
+    has_cells[method] = true;
+    if (!seen.emplace(group, cell.method, cell.seed).second)
+      throw Misfit(fmt::format(
+          "it has the same cell twice (market \"{}\", method \"{}\", k = {}{})", printable(market),
+          printable(results.methods[method].name), printable(cell.k_given),
+          cell.seed ? fmt::format(", seed {}", *cell.seed) : ""));
+    const auto [found, fresh] = names.try_emplace(group, cell.k);
+    if (!fresh && found->second != cell.k)
+      throw Misfit(fmt::format("k = {} of market \"{}\" is {} names in one cell and {} in another",
+                               printable(cell.k_given), printable(market), found->second, cell.k));
+    if (fresh && names.size() * methods > kMostCells)
+      throw Misfit(
+          fmt::format("its markets, numbers of names and {} methods make more than {} "
+                      "entries of a table",
+                      methods, kMostCells));
+  }
+  for (std::size_t method = 0; method < methods; ++method)
+    if (!has_cells[method])
+      throw Misfit(
+          fmt::format("method \"{}\" has no cell", printable(results.methods[method].name)));
+}
+
 Results checked_plan(const Results& plan) {
+  MakeStorable storable;
   Results checked = plan;
-  make_storable(checked.name, kLongestName);
-  make_storable(checked.settings, kLongestText);
+  storable.text(checked.name, kLongestName);
+  storable.text(checked.settings, kLongestText);
   for (auto& [what, version] : checked.versions) {
-    make_storable(what, kLongestName);
-    make_storable(version, kLongestName);
+    storable.text(what, kLongestName);
+    storable.text(version, kLongestName);
   }
   for (Market& market : checked.markets) {
-    make_storable(market.source, kLongestText);
-    for (std::string* text : {&market.name, &market.checksum, &market.first_date})
-      make_storable(*text, kLongestName);
-    for (std::string& ticker : market.tickers) make_storable(ticker, kLongestName);
-    for (std::string& date : market.dates) make_storable(date, kLongestName);
-    for (std::string& warning : market.warnings) make_storable(warning, kLongestText);
+    market_columns(storable, market);
+    for (std::string& ticker : market.tickers) storable.text(ticker, kLongestName);
+    for (std::string& date : market.dates) storable.text(date, kLongestName);
   }
-  for (Method& method : checked.methods) {
-    make_storable(method.settings, kLongestText);
-    for (std::string* text :
-         {&method.name, &method.label, &method.framework, &method.optimizer, &method.training})
-      make_storable(*text, kLongestName);
-  }
+  for (Method& method : checked.methods) method_columns(storable, method);
   if (by_name(checked.markets).size() != checked.markets.size())
     throw InputError("two markets of the study have the same name; give each its own");
   if (by_name(checked.methods).size() != checked.methods.size())
@@ -334,32 +303,45 @@ void check_same_study(const Results& plan, const Results& stored, const std::str
   check_nothing_left_out(plan, stored, file);
 }
 
-Planned write_plan(Connection& connection, const Results& plan, const Stored& stored) {
+PlannedCells write_plan(Connection& connection, const Results& plan, const Stored& stored) {
   write_study(connection, plan, stored.results);
-  const std::vector<Id> markets =
-      ids_of(plan.markets, stored.results.markets, stored.markets,
-             [&](Id id, const Market& market) { add_market(connection, id, market); });
-  const std::vector<Id> methods =
-      ids_of(plan.methods, stored.results.methods, stored.methods,
-             [&](Id id, const Method& method) { add_method(connection, id, method); });
-  Statement source(connection, "UPDATE markets SET source = ? WHERE market = ?");
-  for (std::size_t at = 0; at < markets.size(); ++at) {
-    source.bind(1, plan.markets[at].source);
-    source.bind(2, markets[at]);
-    source.run();
+  const std::vector<Id> markets = write_markets(connection, plan, stored);
+  const std::vector<Id> methods = write_methods(connection, plan, stored);
+  const std::vector<Place> places = places_of_cells(plan, stored.results);
+  PlannedCells cells = {.ids = ids_of(places, stored.cells), .states = {}};
+  Insert row(connection, "cells");
+  for (std::size_t at = 0; at < plan.cells.size(); ++at) {
+    const Cell& planned = plan.cells[at];
+    const Cell& cell = places[at] ? stored.results.cells[*places[at]] : planned;
+    row.number(cells.ids[at]);
+    row.number(static_cast<Id>(at));
+    row.number(markets[static_cast<std::size_t>(planned.market)]);
+    row.number(methods[static_cast<std::size_t>(planned.method)]);
+    cell_columns(row, cell, 0);
+    row.run();
+    cells.states.push_back(cell.state);
   }
-  Statement shown(connection, "UPDATE methods SET label = ?, role = ? WHERE method = ?");
-  for (std::size_t at = 0; at < methods.size(); ++at) {
-    shown.bind(1, plan.methods[at].label);
-    shown.bind(2, name(plan.methods[at].role));
-    shown.bind(3, methods[at]);
-    shown.run();
-  }
-  Planned planned = write_cells(connection, plan, stored, markets, methods);
-  write_positions(connection, "markets", "market", markets, stored.markets);
-  write_positions(connection, "methods", "method", methods, stored.methods);
-  write_positions(connection, "cells", "cell", planned.cells, stored.cells);
-  return planned;
+  return cells;
+}
+
+void write_texts(Connection& connection, std::string_view sql, Id owner,
+                 const std::vector<std::string>& texts) {
+  Statement row(connection, sql);
+  for (std::size_t at = 0; at < texts.size(); ++at)
+    row.run(owner, static_cast<Id>(at), storable(texts[at], kLongestText));
+}
+
+std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan) {
+  std::vector<CellState> states(plan.cells.size(), CellState::missing);
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return states;
+  const Results planned = checked_plan(plan);
+  const Results stored = read_store(file, Detail::states);
+  check_same_study(planned, stored, printable(file.string(), 400));
+  const std::vector<Place> places = places_of_cells(planned, stored);
+  for (std::size_t at = 0; at < states.size(); ++at)
+    if (places[at]) states[at] = stored.cells[*places[at]].state;
+  return states;
 }
 
 }  // namespace sharpen::study

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sharpen/study/results.hpp"
 #include "study/store_schema.hpp"
@@ -17,13 +18,18 @@ Results checked_plan(const Results& plan);
 // the plan's settings would not describe the file. What only the plan has is no conflict.
 void check_same_study(const Results& plan, const Results& stored, const std::string& file);
 
-// Writes the plan into the tables, beside what is there: rows that are new are added, positions,
-// labels and the study's settings become the plan's. Returns the plan's cells in the file, ids and
-// states, in the order of the plan.
-struct Planned {
-  std::vector<std::int64_t> cells;
+// The plan's cells in the file, in the order of the plan.
+struct PlannedCells {
+  std::vector<std::int64_t> ids;
   std::vector<CellState> states;
 };
-Planned write_plan(Connection& connection, const Results& plan, const Stored& stored);
+
+// Writes a plan of the same study into the tables: rows that are new are added, positions, labels
+// and the study's settings become the plan's.
+PlannedCells write_plan(Connection& connection, const Results& plan, const Stored& stored);
+
+// Rows (owner, 0, text), (owner, 1, text), ... by an INSERT with these parameters.
+void write_texts(Connection& connection, std::string_view sql, std::int64_t owner,
+                 const std::vector<std::string>& texts);
 
 }  // namespace sharpen::study

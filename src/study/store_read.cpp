@@ -7,75 +7,73 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 #include <unordered_map>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "study/store_schema.hpp"
+#include "study/store_beside.hpp"
+#include "study/store_rows.hpp"
 
 namespace sharpen::study {
 
 namespace {
 
-constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
-constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
-
 void require(bool holds, std::string_view what) {
   if (!holds) throw Misfit(std::string(what));
 }
 
-// Ids ascend: column 0 of every row is greater than the last.
-std::int64_t next_id(const Statement& row, std::int64_t last) {
-  const std::int64_t id = row.integer(0, 1, kHighest);
-  require(id > last, "its rows are not in order");
-  return id;
-}
-
 // The texts of (owner, 0), (owner, 1), ...
-std::vector<std::string> texts(Statement& rows, std::int64_t owner, std::size_t longest) {
+std::vector<std::string> texts(Query& rows, Id owner, std::size_t longest) {
   std::vector<std::string> found;
-  rows.bind(1, owner);
+  rows.bind(owner);
   while (rows.step()) {
-    const auto expected = static_cast<std::int64_t>(found.size());
-    require(rows.integer(0, 0, kHighest) == expected, "its rows are not in order");
-    found.push_back(rows.text(1, longest));
+    const auto expected = static_cast<Id>(found.size());
+    require(rows.integer(0, kHighest) == expected, "its rows are not in order");
+    found.push_back(rows.text(longest));
   }
   rows.reset();
   return found;
 }
 
-// Puts rows into the order of their position column.
-template <class T>
-void arrange(std::vector<T>& items, std::vector<std::int64_t>& ids,
-             const std::vector<std::int64_t>& positions) {
-  std::vector<std::size_t> order(items.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return positions[a] < positions[b]; });
-  std::vector<T> sorted;
-  std::vector<std::int64_t> sorted_ids;
-  sorted.reserve(items.size());
-  for (const std::size_t at : order) {
-    sorted.push_back(std::move(items[at]));
-    sorted_ids.push_back(ids[at]);
+// The rows of a table whose first columns are an id and a position, by position. `read(row, id)`
+// gives what the other columns hold.
+template <class T, class Read>
+void read_table(Connection& connection, std::string_view table, std::vector<T>& items,
+                std::vector<Id>& ids, const Read& read) {
+  struct Row {
+    Id id = 0, position = 0;
+    T item;
+  };
+  std::vector<Row> found;
+  Query rows(connection, fmt::format("SELECT * FROM {} ORDER BY 1", table));
+  while (rows.step()) {
+    Row row;
+    rows.number(row.id, 1, kHighest);
+    require(found.empty() || row.id > found.back().id, "its rows are not in order");
+    rows.number(row.position, 0, kHighest);
+    row.item = read(rows, row.id);
+    found.push_back(std::move(row));
   }
-  items = std::move(sorted);
-  ids = std::move(sorted_ids);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Row& a, const Row& b) { return a.position < b.position; });
+  for (Row& row : found) {
+    items.push_back(std::move(row.item));
+    ids.push_back(row.id);
+  }
 }
 
-using Places = std::unordered_map<std::int64_t, Index>;
+// Where in `ids` the one in the next column is.
+using Places = std::unordered_map<Id, Index>;
 
-Places places(const std::vector<std::int64_t>& ids) {
+Places places(const std::vector<Id>& ids) {
   Places found;
-  for (std::size_t at = 0; at < ids.size(); ++at) found.emplace(ids[at], static_cast<Index>(at));
+  for (const Id id : ids) found.emplace(id, static_cast<Index>(found.size()));
   return found;
 }
 
-Index place_of(const Places& places, std::int64_t id, std::string_view what) {
-  const auto found = places.find(id);
+Index read_place(Query& row, const Places& places, std::string_view what) {
+  const auto found = places.find(row.integer(1, kHighest));
   if (found == places.end()) throw Misfit(fmt::format("a cell's {} does not exist", what));
   return found->second;
 }
@@ -89,213 +87,203 @@ void require_unique_names(const std::vector<T>& items, std::string_view what) {
 }
 
 void read_study(Connection& connection, Results& results) {
-  Statement rows(connection, "SELECT key, value FROM study");
-  std::string last;
-  int keys = 0;
-  for (; rows.step(); ++keys) {
-    const std::string key = rows.text(0, kLongestName);
-    require(key > last, "its rows are not in order");
+  Query rows(connection, "SELECT key, value FROM study");
+  std::set<std::string> keys;
+  while (rows.step()) {
+    const std::string key = rows.text(kLongestName);
     require(key == "name" || key == "settings", "the table study has a key of something else");
-    (key == "name" ? results.name : results.settings) = rows.text(1, kLongestText);
-    last = key;
+    require(keys.insert(key).second, "its rows are not in order");
+    (key == "name" ? results.name : results.settings) = rows.text(kLongestText);
   }
-  require(keys == 2, "the study's name or settings are missing");
-  Statement versions(connection, "SELECT position, what, version FROM versions ORDER BY position");
-  for (std::int64_t at = 0; versions.step();) {
-    at = next_id(versions, at);
-    results.versions.emplace_back(versions.text(1, kLongestName), versions.text(2, kLongestName));
+  require(keys.size() == 2, "the study's name or settings are missing");
+  Query versions(connection, "SELECT position, what, version FROM versions ORDER BY position");
+  for (Id position = 0, last = 0; versions.step(); last = position) {
+    versions.number(position, 1, kHighest);
+    require(position > last, "its rows are not in order");
+    auto& [what, version] = results.versions.emplace_back();
+    versions.text(what, kLongestName);
+    versions.text(version, kLongestName);
   }
 }
 
 void read_markets(Connection& connection, Stored& stored) {
-  Statement rows(connection,
-                 "SELECT market, position, name, source, checksum, first_date, training_rows,"
-                 " periods_per_year, risk_free FROM markets ORDER BY market");
-  Statement tickers(connection, "SELECT asset, ticker FROM assets WHERE market = ? ORDER BY asset");
-  Statement dates(connection, "SELECT period, date FROM periods WHERE market = ? ORDER BY period");
-  Statement warnings(connection,
-                     "SELECT number, text FROM warnings WHERE market = ? AND cell = 0"
-                     " ORDER BY number");
-  std::vector<std::int64_t> positions;
-  for (std::int64_t id = 0; rows.step();) {
-    id = next_id(rows, id);
-    stored.markets.push_back(id);
-    positions.push_back(rows.integer(1, 0, kHighest));
+  Query tickers(connection, "SELECT asset, ticker FROM assets WHERE market = ? ORDER BY asset");
+  Query dates(connection, "SELECT period, date FROM periods WHERE market = ? ORDER BY period");
+  Query warnings(connection,
+                 "SELECT number, text FROM warnings WHERE market = ? AND cell = 0"
+                 " ORDER BY number");
+  read_table(connection, "markets", stored.results.markets, stored.markets, [&](Query& row, Id id) {
     Market market;
-    market.name = rows.text(2, kLongestName);
-    market.source = rows.text(3, kLongestText);
-    market.checksum = rows.text(4, kLongestName);
-    market.first_date = rows.text(5, kLongestName);
-    market.training_rows = static_cast<Index>(rows.integer(6, 0, kMostPeriods));
-    market.periods_per_year = rows.finite(7);
-    market.risk_free = rows.finite(8);
-    require(market.periods_per_year > 0.0, "a market has no periods in a year");
+    market_columns(row, market);
     market.tickers = texts(tickers, id, kLongestName);
     market.dates = texts(dates, id, kLongestName);
     market.warnings = texts(warnings, id, kLongestText);
-    require(std::adjacent_find(market.dates.begin(), market.dates.end(), std::greater_equal<>()) ==
-                market.dates.end(),
+    require(market.periods_per_year > 0.0, "a market has no periods in a year");
+    require(std::ranges::adjacent_find(market.dates, std::greater_equal<>()) == market.dates.end(),
             "a market's dates do not ascend");
-    stored.results.markets.push_back(std::move(market));
-  }
-  arrange(stored.results.markets, stored.markets, positions);
+    return market;
+  });
   require_unique_names(stored.results.markets, "markets");
 }
 
 void read_methods(Connection& connection, Stored& stored) {
-  Statement rows(connection,
-                 "SELECT method, position, name, label, role, framework, optimizer, training,"
-                 " alpha, ensemble, cost_bps, settings FROM methods ORDER BY method");
-  std::vector<std::int64_t> positions;
-  for (std::int64_t id = 0; rows.step();) {
-    id = next_id(rows, id);
-    stored.methods.push_back(id);
-    positions.push_back(rows.integer(1, 0, kHighest));
+  read_table(connection, "methods", stored.results.methods, stored.methods, [](Query& row, Id) {
     Method method;
-    method.name = rows.text(2, kLongestName);
-    method.label = rows.text(3, kLongestName);
-    method.role = role_of(rows.text(4, kLongestName));
-    method.framework = rows.text(5, kLongestName);
-    method.optimizer = rows.text(6, kLongestName);
-    method.training = rows.text(7, kLongestName);
-    method.alpha = rows.finite(8);
-    method.ensemble = static_cast<Index>(rows.integer(9, 1, kMostAssets));
-    method.cost_bps = rows.finite(10);
-    method.settings = rows.text(11, kLongestText);
-    stored.results.methods.push_back(std::move(method));
-  }
-  arrange(stored.results.methods, stored.methods, positions);
+    method_columns(row, method);
+    return method;
+  });
   require_unique_names(stored.results.methods, "methods");
 }
 
 void read_cells(Connection& connection, Stored& stored) {
   const Places markets = places(stored.markets), methods = places(stored.methods);
-  Statement rows(connection,
-                 "SELECT cell, position, market, method, k_given, k, seed, state, reason, seconds"
-                 " FROM cells ORDER BY cell");
-  Statement warnings(connection,
-                     "SELECT number, text FROM warnings WHERE market = 0 AND cell = ?"
-                     " ORDER BY number");
-  std::vector<std::int64_t> positions;
-  for (std::int64_t id = 0; rows.step();) {
-    id = next_id(rows, id);
-    stored.cells.push_back(id);
-    positions.push_back(rows.integer(1, 0, kHighest));
+  Query warnings(connection,
+                 "SELECT number, text FROM warnings WHERE market = 0 AND cell = ?"
+                 " ORDER BY number");
+  read_table(connection, "cells", stored.results.cells, stored.cells, [&](Query& row, Id id) {
     Cell cell;
-    cell.market = place_of(markets, rows.integer(2, 1, kHighest), "market");
-    cell.method = place_of(methods, rows.integer(3, 1, kHighest), "method");
-    cell.k_given = rows.text(4, kLongestName);
-    const auto& tickers = stored.results.markets[static_cast<std::size_t>(cell.market)].tickers;
-    cell.k = static_cast<Index>(rows.integer(5, 0, static_cast<std::int64_t>(tickers.size())));
-    if (!rows.is_null(6))
-      cell.seed = static_cast<std::uint64_t>(rows.integer(6, kLowest, kHighest));
-    cell.state = state_of(rows.text(7, kLongestName));
-    cell.reason = rows.text(8, kLongestText);
-    cell.seconds = rows.finite(9);
+    cell.market = read_place(row, markets, "market");
+    cell.method = read_place(row, methods, "method");
+    const Market& market = stored.results.markets[static_cast<std::size_t>(cell.market)];
+    cell_columns(row, cell, static_cast<Id>(market.tickers.size()));
     require(cell.seconds >= 0.0, "a cell took less than no time");
     cell.warnings = texts(warnings, id, kLongestText);
-    stored.results.cells.push_back(std::move(cell));
+    return cell;
+  });
+  check_cells(stored.results);
+}
+
+// The row of a table that has one for every cell that is done.
+Query row_of_cell(Connection& connection, std::string_view table, Id cell, std::string_view what) {
+  Query row(connection, fmt::format("SELECT * FROM {} WHERE cell = ?", table), cell);
+  if (!row.step()) throw Misfit(fmt::format("a cell that is done has no {}", what));
+  row.skip();
+  return row;
+}
+
+void read_daily(Connection& connection, Id id, const RunSize& size, backtest::Run& run) {
+  const auto periods = static_cast<std::size_t>(size.periods);
+  run.dates.resize(periods);
+  run.status.resize(periods);
+  for (const DailyColumn& column : kDailyColumns) (run.*column.column).resize(periods);
+  if (size.benchmark) run.benchmark.resize(periods);
+  Query row(connection, "SELECT * FROM daily WHERE cell = ? ORDER BY period", id);
+  std::size_t period = 0;
+  for (; row.step(); ++period) {
+    row.skip();
+    require(row.integer(0, size.periods - 1) == static_cast<Id>(period),
+            "its days are not in order");
+    day_columns(row, run, period, size.benchmark);
   }
-  arrange(stored.results.cells, stored.cells, positions);
+  require(period == periods, "days of a cell are missing");
 }
 
-backtest::Drawdown read_drawdown(const Statement& row, int first, Index periods) {
-  const auto period = [&](int column, Index low) {
-    return row.is_null(column) ? backtest::Drawdown::kNever
-                               : static_cast<Index>(row.integer(column, low, periods - 1));
-  };
-  return {.depth = row.real(first),
-          .peak = period(first + 1, backtest::Drawdown::kStart),
-          .trough = period(first + 2, 0),
-          .recovery = period(first + 3, 0)};
-}
-
-void read_metrics(Connection& connection, std::int64_t id, Cell& cell) {
-  std::string sql =
-      "SELECT n_periods, n_rebalances, ruin, ruin_period, max_drawdown, drawdown_peak,"
-      " drawdown_trough, drawdown_recovery, regret, regret_oracle";
-  for (const MetricColumn& column : kMetricColumns) sql += fmt::format(", {}", column.name);
-  Statement row(connection, sql + " FROM metrics WHERE cell = ?");
-  row.bind(1, id);
-  require(row.step(), "a cell that is done has no metrics");
-  const Index periods = cell.run.periods();
-  backtest::Metrics& metrics = cell.metrics;
-  metrics.n_periods = static_cast<Index>(row.integer(0, 0, periods));
-  metrics.n_rebalances = static_cast<Index>(row.integer(1, 0, periods));
-  metrics.ruin = row.integer(2, 0, 1) == 1;
-  if (!row.is_null(3)) metrics.ruin_period = static_cast<Index>(row.integer(3, 0, periods - 1));
-  metrics.max_drawdown = read_drawdown(row, 4, periods);
-  if (!row.is_null(8) || !row.is_null(9)) cell.regret = {row.real(8), row.real(9)};
-  int at = 10;
-  for (const MetricColumn& column : kMetricColumns) metrics.*column.field = row.real(at++);
-}
-
-// The line of `runs`; returns whether there is a benchmark, and the number of positions.
-struct Counts {
-  std::int64_t periods = 0, positions = 0;
-  bool benchmark = false;
-};
-
-Counts read_counts(Connection& connection, std::int64_t id, const Market& market,
-                   backtest::Run& run) {
-  Statement row(connection,
-                "SELECT first_row, stats_from, periods, positions, benchmark, risk_free, decisions,"
-                " jittered, certified, iterations FROM runs WHERE cell = ?");
-  row.bind(1, id);
-  require(row.step(), "a cell that is done has no run");
-  Counts counts;
-  counts.periods = row.integer(2, 0, static_cast<std::int64_t>(market.dates.size()));
-  counts.positions = row.integer(3, 0, kMostRows);
-  counts.benchmark = row.integer(4, 0, 1) == 1;
-  run.first_row = static_cast<Index>(row.integer(0, 0, kMostPeriods));
-  run.stats_from = static_cast<Index>(row.integer(1, 0, counts.periods));
-  run.risk_free = row.finite(5);
-  run.n_decisions = static_cast<Index>(row.integer(6, 0, counts.periods));
-  run.n_jittered = static_cast<Index>(row.integer(7, 0, run.n_decisions));
-  run.n_certified = static_cast<Index>(row.integer(8, 0, run.n_decisions));
-  run.iterations = static_cast<Index>(row.integer(9, 0, kHighest));
-  return counts;
-}
-
-void read_daily(Connection& connection, std::int64_t id, const Counts& counts, backtest::Run& run) {
-  std::string sql = "SELECT period, date, status, benchmark";
-  for (const DailyColumn& column : kDailyColumns) sql += fmt::format(", {}", column.name);
-  Statement rows(connection, sql + " FROM daily WHERE cell = ? ORDER BY period");
-  rows.bind(1, id);
-  std::int64_t period = 0;
-  for (; rows.step(); ++period) {
-    require(rows.integer(0, 0, counts.periods - 1) == period, "its days are not in order");
-    run.dates.push_back(rows.text(1, kLongestName));
-    run.status.push_back(status_of(rows.text(2, kLongestName)));
-    if (counts.benchmark) run.benchmark.push_back(rows.real(3));
-    int at = 4;
-    for (const DailyColumn& column : kDailyColumns)
-      (run.*column.column).push_back(column.finite ? rows.finite(at++) : rows.real(at++));
-  }
-  require(period == counts.periods, "days of a cell are missing");
-}
-
-void read_weights(Connection& connection, std::int64_t id, const Counts& counts, Index n,
-                  backtest::Run& run) {
-  Statement rows(connection,
-                 "SELECT period, asset, weight FROM weights WHERE cell = ? ORDER BY period, asset");
-  rows.bind(1, id);
+void read_weights(Connection& connection, Id id, const RunSize& size, Index n, backtest::Run& run) {
+  Query row(connection,
+            "SELECT period, asset, weight FROM weights WHERE cell = ? ORDER BY period, asset", id);
+  const auto held = [&] { return static_cast<Index>(run.weights.size()); };
   run.weights_begin.push_back(0);
-  Index last = -1;
-  while (rows.step()) {
-    const auto period = static_cast<std::size_t>(rows.integer(0, 0, counts.periods - 1));
+  while (row.step()) {
+    const auto period = static_cast<std::size_t>(row.integer(0, size.periods - 1));
     require(period + 1 >= run.weights_begin.size(), "its weights are not in order");
-    if (period + 1 > run.weights_begin.size()) last = -1;
-    run.weights_begin.resize(period + 1, static_cast<Index>(run.weights.size()));
-    const auto asset = static_cast<Index>(rows.integer(1, 0, n - 1));
-    require(asset > last, "its weights are not in order");
-    run.weights.push_back({.asset = asset, .weight = rows.finite(2)});
-    last = asset;
+    run.weights_begin.resize(period + 1, held());
+    const auto asset = static_cast<Index>(row.integer(0, n - 1));
+    run.weights.push_back({.asset = asset, .weight = row.finite()});
   }
-  require(static_cast<std::int64_t>(run.weights.size()) == counts.positions,
-          "weights of a cell are missing");
-  run.weights_begin.resize(static_cast<std::size_t>(counts.periods) + 1,
-                           static_cast<Index>(run.weights.size()));
+  require(held() == size.positions, "weights of a cell are missing");
+  run.weights_begin.resize(static_cast<std::size_t>(size.periods) + 1, held());
+}
+
+// The rest of a cell that is done.
+void read_cell(Connection& connection, Id id, const Market& market, Detail detail, Cell& cell) {
+  RunSize size;
+  Query run = row_of_cell(connection, "runs", id, "run");
+  run_columns(run, cell.run, size, static_cast<Id>(market.dates.size()));
+  read_daily(connection, id, size, cell.run);
+  if (detail == Detail::all)
+    read_weights(connection, id, size, static_cast<Index>(market.tickers.size()), cell.run);
+  Query metrics = row_of_cell(connection, "metrics", id, "metrics");
+  metric_columns(metrics, cell, cell.run.periods());
+  check_run(market, cell, detail == Detail::all);
+}
+
+Results read_contents(Connection& connection, Detail detail) {
+  Transaction snapshot(connection, false);
+  check_schema(connection);
+  Stored stored = read_plan(connection);
+  if (detail != Detail::states)
+    for (std::size_t at = 0; at < stored.cells.size(); ++at)
+      if (Cell& cell = stored.results.cells[at]; cell.state == CellState::done)
+        read_cell(connection, stored.cells[at],
+                  stored.results.markets[static_cast<std::size_t>(cell.market)], detail, cell);
+  return std::move(stored.results);
+}
+
+constexpr std::uintmax_t kAnySize = std::numeric_limits<std::uintmax_t>::max();
+
+// `most`: bytes that were really there; a journal can make a file of holes longer than that.
+template <class Read>
+auto read_file(const std::filesystem::path& file, const Read& read, const std::string& name,
+               std::uintmax_t most) {
+  std::error_code failed;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, failed);
+  if (!failed && bytes == 0)
+    throw InputError(
+        fmt::format("{}: is empty: its study has not begun; run `sharpen study` again", name));
+  Connection connection(file, Connection::Mode::read);
+  connection.distrust(std::min(bytes, most));
+  return read(connection);
+}
+
+// What `read` finds in a file that may come from anyone, or why nothing can be found there.
+template <class Read>
+auto read_any(const std::filesystem::path& file, const Read& read) {
+  const std::string name = printable(file.string(), kLongestName);
+  std::error_code failed;
+  const auto status = std::filesystem::status(file, failed);
+  if (!std::filesystem::status_known(status))
+    throw InputError(fmt::format("{}: cannot be read: {}; check the folder and its permissions",
+                                 name, failed.message()));
+  if (!std::filesystem::exists(status))
+    throw InputError(
+        fmt::format("{}: does not exist; name the study.db that `sharpen study --out` "
+                    "has written",
+                    name));
+  if (std::filesystem::is_directory(status))
+    throw InputError(fmt::format("{}: is a folder; name the study.db in it", name));
+  if (!std::filesystem::is_regular_file(status))
+    throw InputError(fmt::format("{}: is not a file; name a study.db", name));
+  try {
+    try {
+      check_beside(file);
+      return read_file(file, read, name, kAnySize);
+    } catch (const SqliteError& error) {
+      if (error.extended != SQLITE_READONLY_ROLLBACK) throw;
+      // A process that was killed in the middle of a write has left a journal beside the file.
+      const OrderedCopy copy(file, name);
+      return read_file(copy.file(), read, name, copy.bytes());
+    }
+  } catch (const Misfit& misfit) {
+    throw InputError(fmt::format(
+        "{}: is not a study that can be read: {}; name the study.db of `sharpen study`, or run the "
+        "study again",
+        name, misfit.what()));
+  } catch (const SqliteError& error) {
+    const int code = error.code;
+    if (code == SQLITE_NOTADB)
+      throw InputError(
+          fmt::format("{}: is not a study: it is no SQLite file; name the study.db "
+                      "that `sharpen study --out` has written",
+                      name));
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
+      throw InputError(fmt::format("{}: is being written at this moment; try again", name));
+    if (code == SQLITE_NOMEM) throw std::bad_alloc();
+    if (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM)
+      throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions",
+                                   name, error.what()));
+    throw InputError(fmt::format("{}: is damaged: {}; copy it again, or run the study again", name,
+                                 error.what()));
+  }
 }
 
 }  // namespace
@@ -306,7 +294,6 @@ Stored read_plan(Connection& connection) {
   read_markets(connection, stored);
   read_methods(connection, stored);
   read_cells(connection, stored);
-  check_cells(stored.results);
   return stored;
 }
 
@@ -351,33 +338,23 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
   }
 }
 
-void read_cell(Connection& connection, const Stored& stored, std::size_t at, Detail detail,
-               Cell& cell) {
-  const std::int64_t id = stored.cells[at];
-  const Market& market = stored.results.markets[static_cast<std::size_t>(cell.market)];
-  const Counts counts = read_counts(connection, id, market, cell.run);
-  read_daily(connection, id, counts, cell.run);
-  if (detail == Detail::all)
-    read_weights(connection, id, counts, static_cast<Index>(market.tickers.size()), cell.run);
-  read_metrics(connection, id, cell);
-  check_run(market, cell, detail == Detail::all);
+Results read_store(const std::filesystem::path& file, Detail detail) {
+  return read_any(file, [&](Connection& connection) { return read_contents(connection, detail); });
 }
 
-Results read_contents(Connection& connection, Detail detail) {
-  Transaction snapshot(connection, false);
-  check_schema(connection);
-  Stored stored = read_plan(connection);
-  if (detail != Detail::states)
-    for (std::size_t at = 0; at < stored.cells.size(); ++at)
-      if (stored.results.cells[at].state == CellState::done)
-        read_cell(connection, stored, at, detail, stored.results.cells[at]);
-  return std::move(stored.results);
-}
-
-Results read_bytes(std::string_view bytes, Detail detail) {
-  Connection connection = Connection::of_bytes(bytes);
-  connection.distrust(bytes.size());
-  return read_contents(connection, detail);
+std::set<std::string> kept_in(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return {};
+  return read_any(file, [](Connection& connection) {
+    sqlite3_limit(connection.get(), SQLITE_LIMIT_LENGTH, kLongestBlob);  // of rows, not of keys
+    Transaction snapshot(connection, false);
+    check_schema(connection);
+    std::set<std::string> keys;
+    Query rows(connection, "SELECT key FROM expectations ORDER BY key");
+    while (rows.step())
+      require(keys.insert(rows.text(kLongestText)).second, "its rows are not in order");
+    return keys;
+  });
 }
 
 }  // namespace sharpen::study

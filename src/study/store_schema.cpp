@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
+#include <set>
 
 #include "sharpen/base/text.hpp"
 
@@ -59,6 +60,9 @@ const std::array<DailyColumn, 9> kDailyColumns = {{
 }};
 
 namespace {
+
+constexpr int kApplicationId = 0x53687270;  // "Shrp"
+constexpr int kSchemaVersion = 1;
 
 // Texts of the schema, comments included, are what a researcher sees on `.schema`.
 constexpr std::string_view kTables = R"(
@@ -185,36 +189,22 @@ std::string daily_table() {
          ") STRICT, WITHOUT ROWID;\n";
 }
 
-struct Entry {
-  std::string type, name, table, sql;
-  auto operator<=>(const Entry&) const = default;
-};
+using Entry = std::array<std::string, 4>;  // type, name, table, SQL
 
-std::vector<Entry> entries(Connection& connection) {
+std::set<Entry> entries(Connection& connection) {
   constexpr std::size_t kMost = 100, kLongest = 1 << 16;
-  Statement list(connection, "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema");
-  std::vector<Entry> found;
+  Query list(connection, "SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema");
+  std::set<Entry> found;
   while (list.step() && found.size() < kMost)
-    found.push_back({list.text(0, kLongest), list.text(1, kLongest), list.text(2, kLongest),
-                     list.text(3, kLongest)});
-  std::sort(found.begin(), found.end());
+    found.insert(
+        {list.text(kLongest), list.text(kLongest), list.text(kLongest), list.text(kLongest)});
   return found;
 }
 
-const std::vector<Entry>& our_entries() {
-  static const std::vector<Entry> kEntries = [] {
-    Connection connection = Connection::in_memory();
-    create_schema(connection);
-    return entries(connection);
-  }();
-  return kEntries;
-}
-
-template <class Enum, std::size_t n>
-Enum value_of(const std::string& word, const std::array<Enum, n>& values, std::string_view what) {
-  for (const Enum value : values)
-    if (name(value) == word) return value;
-  throw Misfit(fmt::format("{} \"{}\" is unknown", what, printable(word)));
+std::set<Entry> our_entries() {
+  Connection connection = Connection::in_memory();
+  create_schema(connection);
+  return entries(connection);
 }
 
 }  // namespace
@@ -243,22 +233,6 @@ std::string_view name(CellState state) {
   return "";
 }
 
-Role role_of(const std::string& word) {
-  return value_of(word, std::array{Role::paper, Role::own, Role::sweep}, "role");
-}
-
-CellState state_of(const std::string& word) {
-  return value_of(word, std::array{CellState::missing, CellState::done, CellState::failed},
-                  "state");
-}
-
-backtest::PeriodStatus status_of(const std::string& word) {
-  for (int i = 0; i < backtest::kPeriodStatuses; ++i)
-    if (const auto status = static_cast<backtest::PeriodStatus>(i); name(status) == word)
-      return status;
-  throw Misfit(fmt::format("status \"{}\" is unknown", printable(word)));
-}
-
 void create_schema(Connection& connection) {
   connection.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));
@@ -272,16 +246,14 @@ void check_schema(Connection& connection) {
   if (version != kSchemaVersion)
     throw Misfit(fmt::format("its tables are of version {}, and this program knows version {}",
                              version, kSchemaVersion));
-  const std::vector<Entry> found = entries(connection);
-  const std::vector<Entry>& ours = our_entries();
+  static const std::set<Entry> kOurs = our_entries();
+  const std::set<Entry> found = entries(connection);
   for (const Entry& entry : found)
-    if (std::find(ours.begin(), ours.end(), entry) == ours.end())
-      throw Misfit(fmt::format("its {} \"{}\" is not one of a study's", printable(entry.type),
-                               printable(entry.name)));
-  for (const Entry& entry : ours)
-    if (std::find(found.begin(), found.end(), entry) == found.end())
-      throw Misfit(fmt::format("it has no table \"{}\"", entry.name));
-  if (found.size() != ours.size()) throw Misfit("it has the same table twice");
+    if (!kOurs.contains(entry))
+      throw Misfit(fmt::format("its {} \"{}\" is not one of a study's", printable(entry[0]),
+                               printable(entry[1])));
+  for (const Entry& entry : kOurs)
+    if (!found.contains(entry)) throw Misfit(fmt::format("it has no table \"{}\"", entry[1]));
 }
 
 }  // namespace sharpen::study

@@ -14,9 +14,6 @@
 
 namespace sharpen::study {
 
-constexpr int kApplicationId = 0x53687270;  // "Shrp"
-constexpr int kSchemaVersion = 1;
-
 // Longest texts, in bytes: names, tickers and dates; and settings, reasons and warnings.
 constexpr std::size_t kLongestName = 4096, kLongestText = std::size_t{4} << 20;
 constexpr std::int64_t kMostPeriods = 10'000'000, kMostAssets = 1'000'000;
@@ -42,9 +39,6 @@ extern const std::array<DailyColumn, 9> kDailyColumns;  // without the benchmark
 
 std::string_view name(Role role);
 std::string_view name(CellState state);
-Role role_of(const std::string& name);  // Misfit
-CellState state_of(const std::string& name);
-backtest::PeriodStatus status_of(const std::string& name);
 
 // Makes the tables, and marks the file as a store of this version.
 void create_schema(Connection& connection);
@@ -65,18 +59,8 @@ Stored read_plan(Connection& connection);
 // a study may have cells, which a report would lay out in full.
 void check_cells(const Results& results);
 
-// The rest of results.cells[at], a done one.
-void read_cell(Connection& connection, const Stored& stored, std::size_t at, Detail detail,
-               Cell& cell);
-
 // Misfit for a done cell that no reader would accept.
 void check_run(const Market& market, const Cell& cell, bool with_weights);
-
-// All of it, for a reader.
-Results read_contents(Connection& connection, Detail detail);
-
-// Of read_store, as a copy of the file's bytes in memory. Misfit, SqliteError.
-Results read_bytes(std::string_view bytes, Detail detail);
 
 std::string expectations_bytes(const backtest::Expectations& found);
 backtest::Expectations parse_expectations(std::string_view bytes, std::string_view name);

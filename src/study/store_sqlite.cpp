@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "sharpen/base/text.hpp"
@@ -19,10 +18,19 @@ constexpr int kWaitMilliseconds = 30'000;
 constexpr int kStepsPerCall = 1000;
 // Bytes that the smallest of files may hand out.
 constexpr std::uintmax_t kSlack = 1 << 20;
+// More than any file: nothing below it overflows.
+constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 50;
 
 [[noreturn]] void fail(sqlite3* database, int code) {
   if (database == nullptr) throw SqliteError(code, sqlite3_errstr(code));
   throw SqliteError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
+}
+
+std::string insert_text(Connection& connection, std::string_view table) {
+  const int columns = Query(connection, fmt::format("SELECT * FROM {}", table)).columns();
+  std::string parameters = "?";
+  for (int column = 1; column < columns; ++column) parameters += ", ?";
+  return fmt::format("INSERT OR REPLACE INTO {} VALUES ({})", table, parameters);
 }
 
 }  // namespace
@@ -31,161 +39,158 @@ void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(Connection& connection, std::string_view sql)
-    : database_(connection.get()), bytes_left_(connection.bytes_left_.get()) {
+Statement::Statement(Connection& connection, std::string_view sql) : database_(connection.get()) {
   sqlite3_stmt* statement = nullptr;
   const int code =
       sqlite3_prepare_v2(database_, sql.data(), static_cast<int>(sql.size()), &statement, nullptr);
   statement_.reset(statement);
+  check(code);
+}
+
+void Statement::check(int code) const {
   if (code != SQLITE_OK) fail(database_, code);
 }
 
-void Statement::bind(int parameter, double value) {
+void Statement::bind(double value) {
   // Adding zero turns -0.0 into 0.0 and changes nothing else.
-  const int code = std::isnan(value)
-                       ? sqlite3_bind_null(statement_.get(), parameter)
-                       : sqlite3_bind_double(statement_.get(), parameter, value + 0.0);
-  if (code != SQLITE_OK) fail(database_, code);
+  check(std::isnan(value) ? sqlite3_bind_null(statement_.get(), ++parameter_)
+                          : sqlite3_bind_double(statement_.get(), ++parameter_, value + 0.0));
 }
 
-void Statement::bind(int parameter, std::int64_t value) {
-  const int code = sqlite3_bind_int64(statement_.get(), parameter, value);
-  if (code != SQLITE_OK) fail(database_, code);
+void Statement::bind(std::int64_t value) {
+  check(sqlite3_bind_int64(statement_.get(), ++parameter_, value));
 }
 
-void Statement::bind(int parameter, std::string_view text) {
-  const int code = sqlite3_bind_text64(statement_.get(), parameter, text.empty() ? "" : text.data(),
-                                       text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-  if (code != SQLITE_OK) fail(database_, code);
+void Statement::bind(std::optional<std::int64_t> value) {
+  if (value) return bind(*value);
+  check(sqlite3_bind_null(statement_.get(), ++parameter_));
 }
 
-void Statement::bind_blob(int parameter, std::string_view bytes) {
-  const int code =
-      sqlite3_bind_blob64(statement_.get(), parameter, bytes.empty() ? "" : bytes.data(),
-                          bytes.size(), SQLITE_TRANSIENT);
-  if (code != SQLITE_OK) fail(database_, code);
+void Statement::bind(std::string_view text) {
+  check(sqlite3_bind_text64(statement_.get(), ++parameter_, text.empty() ? "" : text.data(),
+                            text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
 }
 
-void Statement::bind_null(int parameter) {
-  const int code = sqlite3_bind_null(statement_.get(), parameter);
-  if (code != SQLITE_OK) fail(database_, code);
+void Statement::bind(Blob blob) {
+  check(sqlite3_bind_blob64(statement_.get(), ++parameter_,
+                            blob.bytes.empty() ? "" : blob.bytes.data(), blob.bytes.size(),
+                            SQLITE_TRANSIENT));
 }
 
 bool Statement::step() {
   const int code = sqlite3_step(statement_.get());
-  if (code == SQLITE_ROW) return true;
-  if (code != SQLITE_DONE) fail(database_, code);
-  return false;
+  if (code != SQLITE_ROW && code != SQLITE_DONE) fail(database_, code);
+  return code == SQLITE_ROW;
 }
 
-void Statement::run() {
-  step();
-  reset();
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  parameter_ = 0;
 }
 
-void Statement::reset() { sqlite3_reset(statement_.get()); }
+Query::Query(Connection& connection, std::string_view sql)
+    : Statement(connection, sql), text_left_(connection.text_left_.get()) {}
 
-void Statement::misfit(int column, std::string_view what) const {
-  const char* name = sqlite3_column_name(statement_.get(), column);
+bool Query::step() {
+  column_ = 0;
+  return Statement::step();
+}
+
+int Query::columns() const { return sqlite3_column_count(statement_.get()); }
+int Query::type() const { return sqlite3_column_type(statement_.get(), column_); }
+bool Query::is_null() const { return type() == SQLITE_NULL; }
+
+void Query::misfit(std::string_view what) const {
+  const char* name = sqlite3_column_name(statement_.get(), column_);
   throw Misfit(fmt::format("a value of \"{}\" {}", name == nullptr ? "" : name, what));
 }
 
-void Statement::spend(std::size_t bytes) const {
-  if (bytes_left_ == nullptr) return;
-  if (bytes > *bytes_left_) throw Misfit("its texts are longer than the file that holds them");
-  *bytes_left_ -= bytes;
+void Query::refuse_word(std::string_view what, const std::string& word) {
+  throw Misfit(fmt::format("{} \"{}\" is unknown", what, printable(word)));
 }
 
-bool Statement::is_null(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+std::int64_t Query::integer(std::int64_t low, std::int64_t high) {
+  if (type() != SQLITE_INTEGER) misfit("is not a whole number");
+  const std::int64_t value = sqlite3_column_int64(statement_.get(), column_);
+  if (value < low || value > high) misfit(fmt::format("is {}, outside [{}, {}]", value, low, high));
+  skip();
+  return value;
 }
 
-double Statement::real(int column) const {
-  switch (sqlite3_column_type(statement_.get(), column)) {
-    case SQLITE_NULL: return std::numeric_limits<double>::quiet_NaN();
-    case SQLITE_FLOAT: {
-      const double value = sqlite3_column_double(statement_.get(), column);
-      if (std::isnan(value)) misfit(column, "is not a number");
-      return value;
-    }
-    default: misfit(column, "is not a number");
+double Query::real() {
+  const bool null = is_null();
+  const double value = null ? std::numeric_limits<double>::quiet_NaN()
+                            : sqlite3_column_double(statement_.get(), column_);
+  if (!null && (type() != SQLITE_FLOAT || std::isnan(value))) misfit("is not a number");
+  skip();
+  return value;
+}
+
+double Query::finite() {
+  const double value = real();
+  if (std::isfinite(value)) return value;
+  --column_;
+  misfit("is missing or not finite");
+}
+
+void Query::bits(std::optional<std::uint64_t>& value) {
+  value.reset();
+  if (is_null()) return skip();
+  number(value.emplace(), std::numeric_limits<std::int64_t>::min(),
+         std::numeric_limits<std::int64_t>::max());
+}
+
+std::string Query::taken(const void* begin, std::size_t longest) {
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column_));
+  if (size > longest) misfit(fmt::format("has {} bytes, more than {}", size, longest));
+  if (text_left_ != nullptr) {
+    if (size > *text_left_) throw Misfit("its texts are longer than the file that holds them");
+    *text_left_ -= size;
   }
+  return {static_cast<const char*>(begin), begin == nullptr ? 0 : size};
 }
 
-double Statement::finite(int column) const {
-  const double value = real(column);
-  if (!std::isfinite(value)) misfit(column, "is missing or not finite");
-  return value;
-}
-
-std::int64_t Statement::integer(int column, std::int64_t low, std::int64_t high) const {
-  if (sqlite3_column_type(statement_.get(), column) != SQLITE_INTEGER)
-    misfit(column, "is not a whole number");
-  const std::int64_t value = sqlite3_column_int64(statement_.get(), column);
-  if (value < low || value > high)
-    misfit(column, fmt::format("is {}, outside [{}, {}]", value, low, high));
-  return value;
-}
-
-std::string Statement::text(int column, std::size_t longest) const {
-  if (sqlite3_column_type(statement_.get(), column) != SQLITE_TEXT) misfit(column, "is not a text");
-  const auto* begin = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+std::string Query::text(std::size_t longest) {
+  if (type() != SQLITE_TEXT) misfit("is not a text");
+  const unsigned char* begin = sqlite3_column_text(statement_.get(), column_);
   if (begin == nullptr) fail(database_, SQLITE_NOMEM);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-  if (size > longest) misfit(column, fmt::format("has {} bytes, more than {}", size, longest));
-  spend(size);
-  std::string text(begin, size);
-  if (!is_utf8(text)) misfit(column, "is not UTF-8");
+  std::string text = taken(begin, longest);
+  if (!is_utf8(text)) misfit("is not UTF-8");
+  skip();
   return text;
 }
 
-std::string Statement::blob(int column) const {
-  if (sqlite3_column_type(statement_.get(), column) != SQLITE_BLOB) misfit(column, "is not a blob");
-  const void* begin = sqlite3_column_blob(statement_.get(), column);
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-  if (begin == nullptr) return {};
-  spend(size);
-  return {static_cast<const char*>(begin), size};
+std::string Query::blob() {
+  if (type() != SQLITE_BLOB) misfit("is not a blob");
+  const void* begin = sqlite3_column_blob(statement_.get(), column_);
+  std::string bytes = taken(begin, std::numeric_limits<std::size_t>::max());
+  skip();
+  return bytes;
 }
+
+Insert::Insert(Connection& connection, std::string_view table)
+    : Statement(connection, insert_text(connection, table)) {}
 
 void Connection::Closer::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
-Connection::Connection(const std::filesystem::path& file, Mode mode) {
-  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  flags |= mode == Mode::read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-  if (mode == Mode::create) flags |= SQLITE_OPEN_CREATE;
-  // A name that begins with a colon or "file:" would mean something else.
-  const std::string name = file.is_absolute() ? file.string() : "./" + file.string();
+Connection::Connection(const std::string& name, int flags) {
   sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(name.c_str(), &database, flags, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &database,
+                                   flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   database_.reset(database);
   if (code != SQLITE_OK) fail(database, code);
   sqlite3_busy_timeout(database, kWaitMilliseconds);
 }
 
-Connection Connection::in_memory() {
-  Connection connection;
-  sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(
-      ":memory:", &database,
-      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-      nullptr);
-  connection.database_.reset(database);
-  if (code != SQLITE_OK) fail(database, code);
-  return connection;
-}
+// A name that begins with a colon or "file:" would mean something else.
+Connection::Connection(const std::filesystem::path& file, Mode mode)
+    : Connection(file.is_absolute() ? file.string() : "./" + file.string(),
+                 mode == Mode::read    ? SQLITE_OPEN_READONLY
+                 : mode == Mode::write ? SQLITE_OPEN_READWRITE
+                                       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {}
 
-Connection Connection::of_bytes(std::string_view bytes) {
-  Connection connection = in_memory();
-  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
-  if (copy == nullptr) fail(nullptr, SQLITE_NOMEM);
-  std::memcpy(copy, bytes.data(), bytes.size());
-  const auto size = static_cast<sqlite3_int64>(bytes.size());
-  const int code =
-      sqlite3_deserialize(connection.get(), "main", copy, size, size,
-                          SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
-  if (code != SQLITE_OK) fail(connection.get(), code);
-  return connection;
+Connection Connection::in_memory() {
+  return {std::string(":memory:"), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
 }
 
 void Connection::run(const std::string& sql) {
@@ -194,40 +199,38 @@ void Connection::run(const std::string& sql) {
 }
 
 std::int64_t Connection::number(std::string_view sql) {
-  Statement statement(*this, sql);
-  if (!statement.step()) fail(get(), SQLITE_ERROR);
-  return statement.integer(0, std::numeric_limits<std::int64_t>::min(),
-                           std::numeric_limits<std::int64_t>::max());
+  Query query(*this, sql);
+  if (!query.step()) fail(get(), SQLITE_ERROR);
+  return query.integer(std::numeric_limits<std::int64_t>::min(),
+                       std::numeric_limits<std::int64_t>::max());
 }
 
-void Connection::distrust(std::uintmax_t bytes, int longest) {
+void Connection::distrust(std::uintmax_t file_bytes, int longest_value) {
   constexpr int kLongestSql = 1 << 20;
   sqlite3_db_config(get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(get(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(get(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   // No value is longer than its file.
-  const auto room = std::min<std::uintmax_t>(bytes, std::uintmax_t{1} << 30) + kSlack;
-  sqlite3_limit(get(), SQLITE_LIMIT_LENGTH, std::min(longest, static_cast<int>(room)));
+  const auto room = std::min<std::uintmax_t>(file_bytes, std::uintmax_t{1} << 30) + kSlack;
+  sqlite3_limit(get(), SQLITE_LIMIT_LENGTH, std::min(longest_value, static_cast<int>(room)));
   sqlite3_limit(get(), SQLITE_LIMIT_SQL_LENGTH, kLongestSql);
   sqlite3_limit(get(), SQLITE_LIMIT_EXPR_DEPTH, 20);
   sqlite3_limit(get(), SQLITE_LIMIT_ATTACHED, 0);
   // Some ten steps read a row, and a row takes twenty bytes at the least.
-  const auto most = std::min<std::uintmax_t>(bytes, std::uintmax_t{1} << 50);
-  steps_left_ =
-      std::make_unique<std::int64_t>(10'000 + static_cast<std::int64_t>(8 * most) / kStepsPerCall);
+  const auto steps = static_cast<std::int64_t>(8 * std::min(file_bytes, kLargestFile));
+  steps_left_ = std::make_unique<std::int64_t>(10'000 + steps / kStepsPerCall);
   sqlite3_progress_handler(
       get(), kStepsPerCall,
       [](void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? 1 : 0; },
       steps_left_.get());
-  ration(bytes);
+  limit_text(file_bytes);
 }
 
-void Connection::ration(std::uintmax_t bytes) {
+void Connection::limit_text(std::uintmax_t file_bytes) {
+  if (!text_left_) text_left_ = std::make_unique<std::uintmax_t>();
   // Twice: a text of another encoding grows when it is read.
-  const auto most = std::min<std::uintmax_t>(bytes, std::uintmax_t{1} << 50);
-  if (!bytes_left_) bytes_left_ = std::make_unique<std::uintmax_t>();
-  *bytes_left_ = 2 * most + kSlack;
+  *text_left_ = 2 * std::min(file_bytes, kLargestFile) + kSlack;
 }
 
 Transaction::Transaction(Connection& connection, bool writes) : connection_(connection) {

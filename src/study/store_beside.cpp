@@ -1,0 +1,231 @@
+#include "study/store_beside.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
+#include "sharpen/base/text.hpp"
+#include "study/store_schema.hpp"
+
+namespace sharpen::study {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string shown(const fs::path& file) { return printable(file.string(), kLongestName); }
+
+// FILE and the ending where links to FILE, there or not yet, lead: as SQLite names what is beside
+// it.
+fs::path beside(const fs::path& file, std::string_view ending) { return led_to(file) += ending; }
+
+// The process id in a lock file, in brackets; "" if there is none.
+std::string holder_of(int descriptor) {
+  std::array<char, 16> digits{};
+  const auto got = ::pread(descriptor, digits.data(), digits.size(), 0);
+  const std::string_view text(digits.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  const auto end = text.find_first_not_of("0123456789");
+  return end > 0 && end < text.size() && text[end] == '\n'
+             ? fmt::format(" ({})", text.substr(0, end))
+             : "";
+}
+
+// `count` bytes from `offset` on, from the end if it is negative; "" if there are not so many.
+std::string bytes_at(const fs::path& file, std::streamoff offset, std::size_t count) {
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(offset, offset < 0 ? std::ios::end : std::ios::beg);
+  std::string bytes(count, '\0');
+  in.read(bytes.data(), static_cast<std::streamsize>(count));
+  return in ? bytes : std::string();
+}
+
+// The name of a file to be removed is followed by its length, a checksum and these bytes, and they
+// are the journal's last.
+bool names_a_file(const fs::path& journal) {
+  return bytes_at(journal, -8, 8) == "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+}
+
+// Bytes 18 and 19 of a database say how it is written and read: 1, with a journal; 2, with a log.
+bool keeps_a_log(const fs::path& file) {
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  const std::string header = bytes_at(file, 0, 20);
+  return header.starts_with(kMagic) && (header[18] == 2 || header[19] == 2);
+}
+
+[[noreturn]] void fail_to_copy(const std::string& name, const std::string& why) {
+  std::error_code none;
+  throw InputError(fmt::format(
+      "{}: was left in the middle of a write, and cannot be put in order in a copy in {} ({}); run "
+      "the same `sharpen study` again, which puts it in order, or set TMPDIR to a folder with room",
+      name, shown(fs::temp_directory_path(none)), why));
+}
+
+}  // namespace
+
+WriterLock::WriterLock(const fs::path& file, const std::string& name)
+    : path_(beside(file, ".lock").string()) {
+  std::error_code failed;
+  const auto status = fs::status(file, failed);
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw InputError(
+        fmt::format("{}: is not a file, and a study is written to one; give another "
+                    "--out",
+                    name));
+  while (!take(name)) {
+  }
+}
+
+WriterLock::~WriterLock() {
+  ::unlink(path_.c_str());  // before it is let go: nobody else may hold what has no name
+  ::close(descriptor_);
+}
+
+// False: the writer before removed it between our opening and our locking it.
+bool WriterLock::take(const std::string& name) {
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor_ < 0)
+    throw StoreFailure(
+        fmt::format("{}: cannot be written: {}; name an --out that can be written "
+                    "to",
+                    name, std::strerror(errno)));
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    const int why = errno;
+    const std::string holder = holder_of(descriptor_);
+    ::close(descriptor_);
+    if (why == EINTR) return false;
+    if (why == EWOULDBLOCK)
+      throw InputError(
+          fmt::format("{}: another process{} is writing this study; wait for it, or "
+                      "give another --out",
+                      name, holder));
+    throw StoreFailure(
+        fmt::format("{}: cannot be locked: {}; name an --out on a disk of this "
+                    "machine",
+                    name, std::strerror(why)));
+  }
+  struct stat held {};
+  struct stat there {};
+  if (::fstat(descriptor_, &held) != 0 || ::stat(path_.c_str(), &there) != 0 ||
+      held.st_ino != there.st_ino || held.st_dev != there.st_dev) {
+    ::close(descriptor_);
+    return false;
+  }
+  const std::string holder = fmt::format("{}\n", ::getpid());
+  // Only a courtesy to whoever is refused: a full disk shall not stop the reading of a study.
+  if (::ftruncate(descriptor_, 0) == 0) [[maybe_unused]]
+    const auto written = ::pwrite(descriptor_, holder.data(), holder.size(), 0);
+  return true;
+}
+
+void check_beside(const fs::path& file) {
+  std::error_code failed;
+  const fs::path log = beside(file, "-wal");
+  if (keeps_a_log(file) || fs::exists(fs::symlink_status(log, failed)))
+    throw InputError(
+        fmt::format("{}: is kept with a write-ahead log, and a study is not; bring it back with "
+                    "`PRAGMA journal_mode = DELETE` in the program that changed it, and see that "
+                    "{} is gone",
+                    shown(file), shown(log)));
+  const fs::path journal = beside(file, "-journal");
+  const auto status = fs::symlink_status(journal, failed);
+  if (!fs::exists(status)) return;
+  if (!fs::is_regular_file(status))
+    throw InputError(
+        fmt::format("{}: is not a file, and so no journal of a study; remove it", shown(journal)));
+  if (names_a_file(journal))
+    throw InputError(fmt::format(
+        "{}: is no journal of a study: it names another file, which would be deleted; remove it, "
+        "and do not trust {}, which it came with",
+        shown(journal), shown(file)));
+}
+
+OrderedCopy::Folder::~Folder() {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
+}
+
+OrderedCopy::OrderedCopy(const fs::path& file, const std::string& name) {
+  try {
+    std::string pattern = fs::temp_directory_path() / "sharpen-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) fail_to_copy(name, std::strerror(errno));
+    folder_.path = pattern;
+    copy(file);
+    check_beside(this->file());  // again: of the copy it cannot change any more
+    Connection connection(this->file(), Connection::Mode::write);
+    connection.distrust(bytes_);
+    connection.put_in_order();
+  } catch (const fs::filesystem_error& error) {
+    fail_to_copy(name, error.code().message());
+  } catch (const SqliteError& error) {
+    if (error.code != SQLITE_FULL && error.code != SQLITE_IOERR && error.code != SQLITE_CANTOPEN)
+      throw;
+    fail_to_copy(name, error.what());
+  }
+}
+
+void OrderedCopy::copy(const fs::path& file) {
+  const fs::path journal = beside(file, "-journal");
+  // What a write changes. The journal goes when a writer has put the file in order.
+  const auto stamps = [&] {
+    std::vector<std::pair<std::uintmax_t, fs::file_time_type>> found;
+    try {
+      for (const fs::path& from : {file, journal})
+        found.emplace_back(fs::file_size(from), fs::last_write_time(from));
+    } catch (const fs::filesystem_error& error) {
+      throw SqliteError(SQLITE_BUSY, error.what());
+    }
+    return found;
+  };
+  const auto before = stamps();
+  bytes_ = before[0].first + before[1].first;
+  if (fs::space(folder_.path).available < bytes_)
+    throw fs::filesystem_error("", std::make_error_code(std::errc::no_space_on_device));
+  for (const auto& [from, to] :
+       {std::pair(file, this->file()), std::pair(journal, this->file() += "-journal")}) {
+    fs::copy_file(from, to);
+    // The copy has the rights of the original, which may be that nobody writes to it.
+    fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write);
+  }
+  if (stamps() != before) throw SqliteError(SQLITE_BUSY, "written while it was copied");
+}
+
+fs::path set_aside(const fs::path& file) {
+  std::error_code error;
+  if (!fs::exists(file, error)) return {};
+  const std::string name = shown(file);
+  const WriterLock lock(file, name);
+  try {
+    check_beside(file);
+    Connection(file, Connection::Mode::write).put_in_order();
+  } catch (const std::runtime_error&) {
+    // No database, or one that cannot be put in order: what is beside it goes with it.
+  }
+  fs::path other;
+  for (int number = 1; other.empty() || fs::exists(other, error); ++number)
+    other = file.parent_path() /
+            fmt::format("{}-{}{}", file.stem().string(), number, file.extension().string());
+  fs::rename(file, other, error);
+  for (const char* ending : {"-journal", "-wal", "-shm"})
+    if (std::error_code none;
+        !error && fs::exists(fs::symlink_status(file.string() + ending, none)))
+      fs::rename(file.string() + ending, other.string() + ending, error);
+  if (error)
+    throw StoreFailure(
+        fmt::format("{}: cannot be renamed: {}; give another --out", name, error.message()));
+  return other;
+}
+
+}  // namespace sharpen::study
