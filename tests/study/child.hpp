@@ -2,10 +2,12 @@
 #pragma once
 
 #include <signal.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -70,5 +72,35 @@ class Child {
   pid_t process_ = 0;
   int heard_from_ = -1;
 };
+
+// From now on the process is killed in the call of the kernel with which SQLite would change a file
+// for the time after `calls`, a write half done.
+inline void die_in_a_call_of_sqlite(int calls) {
+  static int left;
+  left = calls;
+  const auto set = [](const char* name, auto* call) {
+    sqlite3_vfs* const files = sqlite3_vfs_find(nullptr);
+    files->xSetSystemCall(files, name, reinterpret_cast<sqlite3_syscall_ptr>(call));
+  };
+  ssize_t (*write)(int, const void*, std::size_t, off_t) = [](int file, const void* bytes,
+                                                              std::size_t count, off_t offset) {
+    const bool dies = left-- == 0;
+    const ssize_t written = ::pwrite(file, bytes, dies ? count / 2 : count, offset);
+    if (dies) ::raise(SIGKILL);
+    return written;
+  };
+  int (*remove)(const char*) = [](const char* file) {
+    if (left-- == 0) ::raise(SIGKILL);
+    return ::unlink(file);
+  };
+  int (*cut)(int, off_t) = [](int file, off_t size) {
+    if (left-- == 0) ::raise(SIGKILL);
+    return ::ftruncate(file, size);
+  };
+  set("pwrite", write);
+  set("pwrite64", write);
+  set("unlink", remove);
+  set("ftruncate", cut);
+}
 
 }  // namespace sharpen::study

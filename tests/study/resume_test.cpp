@@ -6,11 +6,9 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
-#include "sharpen/study/store.hpp"
+#include "sharpen/study/run.hpp"
 #include "study/child.hpp"
 #include "study/small_study.hpp"
 #include "support/program.hpp"
@@ -98,27 +96,32 @@ std::vector<std::vector<std::uint64_t>> computed(const std::filesystem::path& fi
 
 TEST_F(Resume, KilledAtAnyMomentItFindsTheSameBits) {
   describe();
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
   ASSERT_EQ(run_program(command("whole")).exit_code, 0);
-  const double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  std::filesystem::create_directory(folder_ / "killed");
+  const auto run = [&] {
+    settings::Values values(settings::study);
+    values.set_flag("config", (folder_ / "s.toml").string());
+    values.set_flag("seeds", "2");
+    values.read_toml(description(kSimulated), "s.toml");
+    const Plan plan = plan_study(grid_of(values), Log());
+    Store store(db("killed"), plan.results);
+    run_study(plan, store, {.threads = 2}, Log());
+  };
   Random random(11);
   int kills = 0;
-  for (int round = 0; round < 60; ++round) {
-    const pid_t child = testing::start_program(command("killed", {"--threads", "2"}));
-    std::this_thread::sleep_for(
-        std::chrono::duration<double>(random.uniform() * whole * (0.1 + 0.05 * round)));
-    ::kill(child, SIGKILL);
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (WIFEXITED(status)) break;
-    ++kills;
+  for (bool complete = false; !complete; ++kills) {
+    ASSERT_LT(kills, 60);
+    Child child([&, calls = static_cast<int>(random.uniform() * (40.0 + 10.0 * kills))](auto) {
+      die_in_a_call_of_sqlite(calls);
+      run();
+    });
+    EXPECT_EQ(child.hear_all(), "");
+    complete = child.end() == 0;
   }
-  EXPECT_GT(kills, 0);
-  const auto last = answer(run_program(command("killed")));
-  EXPECT_EQ(last["done"], 14);
+  EXPECT_GT(kills, 5);
   EXPECT_EQ(computed(db("killed")), computed(db("whole")));
   const auto again = answer(run_program(command("killed")));
+  EXPECT_EQ(again["done"], 14);
   EXPECT_EQ(again["computed"], 0);
   EXPECT_EQ(again["trainings"], 0);
 }
