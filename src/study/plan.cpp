@@ -128,9 +128,8 @@ std::vector<Index> names_held(const Grid& grid, Market& read) {
         std::get<settings::CountOrShare>(settings::parse(settings::find("k"), k)).of(n, "k");
     const auto same = std::find(out.begin(), out.end(), names);
     if (same != out.end()) {
-      const std::string what =
-          fmt::format("k = {} and k = {} are both {} of its {} assets",
-                      grid.ks[static_cast<std::size_t>(same - out.begin())], k, names, n);
+      const std::string what = fmt::format("k = {} and k = {} are both {} of its {} assets",
+                                           grid.ks[at(same - out.begin())], k, names, n);
       if (!grid.ks_given_as.empty())
         throw InputError(fmt::format("{}, and would count twice; leave one of them out of {}", what,
                                      grid.ks_given_as));
@@ -142,10 +141,10 @@ std::vector<Index> names_held(const Grid& grid, Market& read) {
 }
 
 void add_cells(const Grid& grid, Index market, Results& results) {
-  const MarketGrid& described = grid.markets[static_cast<std::size_t>(market)];
+  const MarketGrid& described = grid.markets[at(market)];
   std::vector<Index> names;
   try {
-    names = names_held(grid, results.markets[static_cast<std::size_t>(market)]);
+    names = names_held(grid, results.markets[at(market)]);
   } catch (const InputError& error) {
     throw InputError(in_market(described, error.what()));
   }
@@ -235,11 +234,11 @@ Plan plan_study(const Grid& grid, const Log& log) {
 }
 
 Values Plan::values_of(Index cell) const {
-  const Cell& at = results.cells[static_cast<std::size_t>(cell)];
+  const Cell& planned = results.cells[at(cell)];
   const auto methods = static_cast<Index>(results.methods.size());
-  Values out = values[static_cast<std::size_t>(at.market * methods + at.method)];
-  out.set_flag("k", at.k_given);
-  if (at.seed) out.set_flag("seed", fmt::format("{}", *at.seed));
+  Values out = values[at(planned.market * methods + planned.method)];
+  out.set_flag("k", planned.k_given);
+  if (planned.seed) out.set_flag("seed", fmt::format("{}", *planned.seed));
   return out;
 }
 

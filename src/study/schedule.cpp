@@ -8,8 +8,6 @@
 
 namespace sharpen::study {
 
-namespace {}  // namespace
-
 Schedule::Schedule(const std::vector<Job>& jobs, Limits limits, const Log& log)
     : jobs_(jobs),
       limits_(limits),

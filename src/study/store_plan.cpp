@@ -22,42 +22,44 @@ using Key = std::tuple<std::string_view, std::string_view, std::string_view, Ind
                        std::optional<std::uint64_t>>;
 
 Key key_of(const Results& results, const Cell& cell) {
-  return {results.markets[static_cast<std::size_t>(cell.market)].name,
-          results.methods[static_cast<std::size_t>(cell.method)].name, cell.k_given, cell.k,
-          cell.seed};
+  return {results.markets[at(cell.market)].name, results.methods[at(cell.method)].name,
+          cell.k_given, cell.k, cell.seed};
 }
 
-// For each of the plan's cells where the file has it.
+// For each item of the plan where the file has it, by its key.
 using Place = std::optional<std::size_t>;
 
-std::vector<Place> places_of_cells(const Results& plan, const Results& stored) {
+template <class Key>
+std::vector<Place> places_of(const std::vector<Key>& planned, const std::vector<Key>& stored) {
   std::map<Key, std::size_t> known;
-  for (std::size_t at = 0; at < stored.cells.size(); ++at)
-    known.emplace(key_of(stored, stored.cells[at]), at);
+  for (const Key& key : stored) known.emplace(key, known.size());
   std::vector<Place> places;
-  for (const Cell& cell : plan.cells) {
-    const auto found = known.find(key_of(plan, cell));
+  for (const Key& key : planned) {
+    const auto found = known.find(key);
     places.push_back(found == known.end() ? Place() : found->second);
   }
   return places;
 }
 
-template <class T>
-std::map<std::string_view, std::size_t> by_name(const std::vector<T>& items) {
-  std::map<std::string_view, std::size_t> found;
-  for (std::size_t at = 0; at < items.size(); ++at) found.emplace(items[at].name, at);
-  return found;
+std::vector<Key> keys_of(const Results& results) {
+  std::vector<Key> keys;
+  for (const Cell& cell : results.cells) keys.push_back(key_of(results, cell));
+  return keys;
 }
 
 template <class T>
-std::vector<Place> places_by_name(const std::vector<T>& planned, const std::vector<T>& stored) {
-  const auto known = by_name(stored);
-  std::vector<Place> places;
-  for (const T& item : planned) {
-    const auto found = known.find(item.name);
-    places.push_back(found == known.end() ? Place() : found->second);
-  }
-  return places;
+std::vector<std::string_view> names_of(const std::vector<T>& items) {
+  std::vector<std::string_view> names;
+  for (const T& item : items) names.push_back(item.name);
+  return names;
+}
+
+template <class T>
+bool same_name_twice(const std::vector<T>& items) {
+  std::set<std::string_view> names;
+  for (const T& item : items)
+    if (!names.insert(item.name).second) return true;
+  return false;
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
@@ -137,21 +139,21 @@ void check_method(const Method& now, const Method& then, const std::string& file
 
 // Every market, method and cell of the file is in the plan.
 void check_nothing_left_out(const Results& plan, const Results& stored, const std::string& file) {
-  const auto markets = by_name(plan.markets), methods = by_name(plan.methods);
-  for (const Market& market : stored.markets)
-    if (!markets.contains(market.name))
-      refuse_less(file, fmt::format("market \"{}\"", printable(market.name)));
-  for (const Method& method : stored.methods)
-    if (!methods.contains(method.name))
-      refuse_less(file, fmt::format("method \"{}\"", printable(method.name)));
+  const auto markets = places_of(names_of(stored.markets), names_of(plan.markets));
+  for (std::size_t i = 0; i < markets.size(); ++i)
+    if (!markets[i])
+      refuse_less(file, fmt::format("market \"{}\"", printable(stored.markets[i].name)));
+  const auto methods = places_of(names_of(stored.methods), names_of(plan.methods));
+  for (std::size_t i = 0; i < methods.size(); ++i)
+    if (!methods[i])
+      refuse_less(file, fmt::format("method \"{}\"", printable(stored.methods[i].name)));
   std::set<Key> planned;
   std::set<std::tuple<std::string_view, std::string_view, Index>> planned_ks;
-  for (const Cell& cell : plan.cells) {
-    const auto& key = *planned.insert(key_of(plan, cell)).first;
-    planned_ks.insert({std::get<0>(key), cell.k_given, cell.k});
+  for (const Key& key : keys_of(plan)) {
+    planned.insert(key);
+    planned_ks.insert({std::get<0>(key), std::get<2>(key), std::get<3>(key)});
   }
-  for (const Cell& cell : stored.cells) {
-    const Key key = key_of(stored, cell);
+  for (const Key& key : keys_of(stored)) {
     if (planned.contains(key)) continue;
     const auto& [market, method, k_given, k, seed] = key;
     const std::string where =
@@ -182,7 +184,7 @@ std::vector<Id> ids_of(const std::vector<Place>& places, const std::vector<Id>& 
 }
 
 std::vector<Id> write_markets(Connection& connection, const Results& plan, const Stored& stored) {
-  const auto places = places_by_name(plan.markets, stored.results.markets);
+  const auto places = places_of(names_of(plan.markets), names_of(stored.results.markets));
   const std::vector<Id> ids = ids_of(places, stored.markets);
   Insert row(connection, "markets");
   for (std::size_t at = 0; at < ids.size(); ++at) {
@@ -201,7 +203,7 @@ std::vector<Id> write_markets(Connection& connection, const Results& plan, const
 
 std::vector<Id> write_methods(Connection& connection, const Results& plan, const Stored& stored) {
   const std::vector<Id> ids =
-      ids_of(places_by_name(plan.methods, stored.results.methods), stored.methods);
+      ids_of(places_of(names_of(plan.methods), names_of(stored.results.methods)), stored.methods);
   Insert row(connection, "methods");
   for (std::size_t at = 0; at < ids.size(); ++at) {
     row.number(ids[at]);
@@ -233,8 +235,8 @@ void check_cells(const Results& results) {
   std::vector<bool> has_cells(methods, false);
   for (const Cell& cell : results.cells) {
     const Group group(cell.market, cell.k_given);
-    const std::string& market = results.markets[static_cast<std::size_t>(cell.market)].name;
-    const auto method = static_cast<std::size_t>(cell.method);
+    const std::string& market = results.markets[at(cell.market)].name;
+    const auto method = at(cell.method);
     has_cells[method] = true;
     if (!seen.emplace(group, cell.method, cell.seed).second)
       throw Misfit(fmt::format(
@@ -272,13 +274,13 @@ Results checked_plan(const Results& plan) {
     for (std::string& date : market.dates) storable.text(date, kLongestName);
   }
   for (Method& method : checked.methods) method_columns(storable, method);
-  if (by_name(checked.markets).size() != checked.markets.size())
+  if (same_name_twice(checked.markets))
     throw InputError("two markets of the study have the same name; give each its own");
-  if (by_name(checked.methods).size() != checked.methods.size())
+  if (same_name_twice(checked.methods))
     throw InputError("two methods of the study have the same name; give each its own");
   for (const Cell& cell : checked.cells)
-    if (cell.market < 0 || static_cast<std::size_t>(cell.market) >= checked.markets.size() ||
-        cell.method < 0 || static_cast<std::size_t>(cell.method) >= checked.methods.size())
+    if (cell.market < 0 || at(cell.market) >= checked.markets.size() || cell.method < 0 ||
+        at(cell.method) >= checked.methods.size())
       throw InputError("a cell of the study is of no market or no method");
   try {
     check_cells(checked);
@@ -292,14 +294,12 @@ void check_same_study(const Results& plan, const Results& stored, const std::str
   if (plan.name != stored.name)
     refuse(file, fmt::format("holds the study \"{}\", and not \"{}\"", printable(stored.name),
                              printable(plan.name)));
-  const auto markets = by_name(stored.markets);
-  for (const Market& market : plan.markets)
-    if (const auto found = markets.find(market.name); found != markets.end())
-      check_market(market, stored.markets[found->second], file);
-  const auto methods = by_name(stored.methods);
-  for (const Method& method : plan.methods)
-    if (const auto found = methods.find(method.name); found != methods.end())
-      check_method(method, stored.methods[found->second], file);
+  const auto markets = places_of(names_of(plan.markets), names_of(stored.markets));
+  for (std::size_t i = 0; i < markets.size(); ++i)
+    if (markets[i]) check_market(plan.markets[i], stored.markets[*markets[i]], file);
+  const auto methods = places_of(names_of(plan.methods), names_of(stored.methods));
+  for (std::size_t i = 0; i < methods.size(); ++i)
+    if (methods[i]) check_method(plan.methods[i], stored.methods[*methods[i]], file);
   check_nothing_left_out(plan, stored, file);
 }
 
@@ -307,16 +307,16 @@ PlannedCells write_plan(Connection& connection, const Results& plan, const Store
   write_study(connection, plan, stored.results);
   const std::vector<Id> markets = write_markets(connection, plan, stored);
   const std::vector<Id> methods = write_methods(connection, plan, stored);
-  const std::vector<Place> places = places_of_cells(plan, stored.results);
+  const std::vector<Place> places = places_of(keys_of(plan), keys_of(stored.results));
   PlannedCells cells = {.ids = ids_of(places, stored.cells), .states = {}};
   Insert row(connection, "cells");
-  for (std::size_t at = 0; at < plan.cells.size(); ++at) {
-    const Cell& planned = plan.cells[at];
-    const Cell& cell = places[at] ? stored.results.cells[*places[at]] : planned;
-    row.number(cells.ids[at]);
-    row.number(static_cast<Id>(at));
-    row.number(markets[static_cast<std::size_t>(planned.market)]);
-    row.number(methods[static_cast<std::size_t>(planned.method)]);
+  for (std::size_t i = 0; i < plan.cells.size(); ++i) {
+    const Cell& planned = plan.cells[i];
+    const Cell& cell = places[i] ? stored.results.cells[*places[i]] : planned;
+    row.number(cells.ids[i]);
+    row.number(static_cast<Id>(i));
+    row.number(markets[at(planned.market)]);
+    row.number(methods[at(planned.method)]);
     cell_columns(row, cell, 0);
     row.run();
     cells.states.push_back(cell.state);
@@ -338,7 +338,7 @@ std::vector<CellState> states_in(const std::filesystem::path& file, const Result
   const Results planned = checked_plan(plan);
   const Results stored = read_store(file, Detail::states);
   check_same_study(planned, stored, printable(file.string(), 400));
-  const std::vector<Place> places = places_of_cells(planned, stored);
+  const std::vector<Place> places = places_of(keys_of(planned), keys_of(stored));
   for (std::size_t at = 0; at < states.size(); ++at)
     if (places[at]) states[at] = stored.cells[*places[at]].state;
   return states;

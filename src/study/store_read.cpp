@@ -144,7 +144,7 @@ void read_cells(Connection& connection, Stored& stored) {
     Cell cell;
     cell.market = read_place(row, markets, "market");
     cell.method = read_place(row, methods, "method");
-    const Market& market = stored.results.markets[static_cast<std::size_t>(cell.market)];
+    const Market& market = stored.results.markets[at(cell.market)];
     cell_columns(row, cell, static_cast<Id>(market.tickers.size()));
     require(cell.seconds >= 0.0, "a cell took less than no time");
     cell.warnings = texts(warnings, id, kLongestText);
@@ -212,10 +212,10 @@ Results read_contents(Connection& connection, Detail detail) {
   check_schema(connection);
   Stored stored = read_plan(connection);
   if (detail != Detail::states)
-    for (std::size_t at = 0; at < stored.cells.size(); ++at)
-      if (Cell& cell = stored.results.cells[at]; cell.state == CellState::done)
-        read_cell(connection, stored.cells[at],
-                  stored.results.markets[static_cast<std::size_t>(cell.market)], detail, cell);
+    for (std::size_t i = 0; i < stored.cells.size(); ++i)
+      if (Cell& cell = stored.results.cells[i]; cell.state == CellState::done)
+        read_cell(connection, stored.cells[i], stored.results.markets[at(cell.market)], detail,
+                  cell);
   return std::move(stored.results);
 }
 
@@ -307,7 +307,7 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
       "the periods of a run are not those of its market: methods of one study may not differ in "
       "what decides on its test periods");
   require(periods == market.dates.size() || run.ruined(), "a run ends before its market, unruined");
-  require(run.stats_from >= 0 && static_cast<std::size_t>(run.stats_from) <= periods,
+  require(run.stats_from >= 0 && at(run.stats_from) <= periods,
           "the statistics of a run begin outside it");
   require(
       run.status.size() == periods && (run.benchmark.empty() || run.benchmark.size() == periods),
@@ -328,11 +328,10 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
   for (Index t = 0; t < run.periods(); ++t) {
     Index last = -1;
     for (const backtest::Position& held : run.weights_of(t)) {
-      require(held.asset > last && static_cast<std::size_t>(held.asset) < market.tickers.size(),
+      require(held.asset > last && at(held.asset) < market.tickers.size(),
               "the weights of a run are not in the order of the assets");
       if (!std::isfinite(held.weight))
-        throw Misfit(
-            fmt::format("a weight of {} is not finite", run.dates[static_cast<std::size_t>(t)]));
+        throw Misfit(fmt::format("a weight of {} is not finite", run.dates[at(t)]));
       last = held.asset;
     }
   }

@@ -154,9 +154,9 @@ Store::Store(Store&&) noexcept = default;
 const std::vector<CellState>& Store::states() const { return database_->cells.states; }
 
 std::size_t Store::Database::place_of(Index cell) const {
-  if (cell < 0 || static_cast<std::size_t>(cell) >= cells.ids.size())
+  if (cell < 0 || at(cell) >= cells.ids.size())
     throw InputError(fmt::format("cell {} is not in [0, {}) of the plan", cell, cells.ids.size()));
-  return static_cast<std::size_t>(cell);
+  return at(cell);
 }
 
 void Store::Database::set_state(std::size_t at, CellState state, std::string_view reason,
@@ -193,7 +193,7 @@ void Store::Database::write_run(Id id, const backtest::Run& run) {
   for (Index t = 0; t < run.periods(); ++t) {
     day.number(id);
     day.number(t);
-    day_columns(day, run, static_cast<std::size_t>(t), size.benchmark);
+    day_columns(day, run, at(t), size.benchmark);
     day.run();
     for (const backtest::Position& held : run.weights_of(t))
       position.run(id, Id{t}, Id{held.asset}, held.weight);
@@ -202,14 +202,14 @@ void Store::Database::write_run(Id id, const backtest::Run& run) {
 
 void Store::write_done(Index cell, const Cell& found) {
   Database& database = *database_;
-  const std::size_t at = database.place_of(cell);
-  const Index market = database.plan.cells[at].market;
+  const std::size_t place = database.place_of(cell);
+  const Index market = database.plan.cells[place].market;
   try {
-    check_run(database.plan.markets[static_cast<std::size_t>(market)], found, true);
+    check_run(database.plan.markets[at(market)], found, true);
   } catch (const Misfit& misfit) {
     throw Failure(misfit.what());
   }
-  database.replace(at, CellState::done, "", found.seconds, [&](Id id) {
+  database.replace(place, CellState::done, "", found.seconds, [&](Id id) {
     database.write_run(id, found.run);
     Insert metrics(database.connection, "metrics");
     metrics.number(id);
