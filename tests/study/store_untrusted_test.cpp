@@ -286,6 +286,44 @@ TEST_F(Doctored, AHugeTextIsNotRead) {
               ThrowsMessage<InputError>(HasSubstr("\"reason\" has 30000000 bytes")));
 }
 
+// SQLite's own PRAGMA quick_check descends such a tree page by page, and overflows its stack.
+TEST_F(Doctored, AChainOfPagesInPlaceOfATreeIsRefused) {
+  constexpr std::size_t kPage = 512, kDepth = 60'000;
+  sql(fmt::format("PRAGMA page_size = {}; VACUUM", kPage));
+  std::size_t root = 0;
+  sqlite3* database = nullptr;
+  sqlite3_open(file_.c_str(), &database);
+  sqlite3_exec(
+      database, "SELECT rootpage FROM sqlite_schema WHERE name = 'cells'",
+      [](void* found, int, char** text, char**) {
+        *static_cast<std::size_t*>(found) = std::stoul(text[0]);
+        return 0;
+      },
+      &root, nullptr);
+  sqlite3_close(database);
+  ASSERT_GT(root, 1U);
+  const auto big_endian = [](std::size_t value) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8)
+      bytes.push_back(static_cast<char>(value >> shift & 0xff));
+    return bytes;
+  };
+  // An inner page without cells, and so with one child.
+  const auto inner = [&](std::size_t child) {
+    std::string page = std::string("\5\0\0\0\0\2\0\0", 8) + big_endian(child);
+    page.resize(kPage);
+    return page;
+  };
+  std::string bytes = bytes_of(file_);
+  const std::string leaf = bytes.substr((root - 1) * kPage, kPage);
+  bytes.replace((root - 1) * kPage, kPage, inner(bytes.size() / kPage + 1));
+  for (std::size_t depth = 0; depth < kDepth; ++depth) bytes += inner(bytes.size() / kPage + 2);
+  bytes += leaf;
+  bytes.replace(28, 4, big_endian(bytes.size() / kPage));
+  write_bytes(file_, bytes);
+  expect_refused("is damaged: database disk image is malformed");
+}
+
 // Rows of at least so many bytes, in tables without row ids: where in the file is the number of
 // the page that they go on at.
 std::vector<std::size_t> overflowing(const std::string& bytes, std::size_t least) {
