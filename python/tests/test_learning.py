@@ -198,7 +198,7 @@ def test_arrays_without_dates_are_fine(market):
     assert list(found.returns.index) == list(range(120, 300))  # rows that it has not seen
 
 
-def test_ctrl_c_keeps_the_epochs_and_resume_goes_on(tmp_path):
+def test_slow_ctrl_c_keeps_the_epochs_and_resume_goes_on(tmp_path):
     file = tmp_path / "model.sharpen"
     script = textwrap.dedent(
         f"""

@@ -6,7 +6,6 @@ import pickle
 import subprocess
 import sys
 import threading
-import time
 import warnings
 
 import numpy as np
@@ -191,17 +190,18 @@ def test_warnings_reach_python(prices):
 def test_the_gil_is_released(data_folder):
     """Another thread goes on counting while a relaxation is being solved."""
     mu, Sigma = orlib(data_folder / "port1.txt")
-    counted, done = [0], threading.Event()
+    counted, begun, done = [0], threading.Event(), threading.Event()
 
     def count():
+        begun.set()
         while not done.is_set():
             counted[0] += 1
-            time.sleep(0)
+            os.sched_yield()
 
     counter = threading.Thread(target=count)
     counter.start()
     try:
-        time.sleep(0.02)
+        begun.wait()
         before = counted[0]
         sharpen.solve((mu, Sigma), 3, "sdr", sdr_gap=1e-7)
         during = counted[0] - before

@@ -385,7 +385,7 @@ def test_wrong_input_is_named(returns, make, error, message):
     "Risk.from_windows(r, 600, progress=True)",
     "Risk.from_covariance(np.broadcast_to(S, (80, 700, 700)), progress=True)",
 ])
-def test_ctrl_c_stops_the_factoring(make):
+def test_slow_ctrl_c_stops_the_factoring(make):
     """Interrupted once it has begun, it does not go on to the end: by what it computes, which is
     the same on a slow machine and a busy one."""
     script = textwrap.dedent(

@@ -443,7 +443,7 @@ def test_read_only_and_strange_layouts_are_fine(market):
         assert (found.to_numpy() == expected).all()
 
 
-def test_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
+def test_slow_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
     script = textwrap.dedent(
         f"""
         import sharpen

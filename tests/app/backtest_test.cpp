@@ -306,7 +306,7 @@ bool holds_any(const std::string& folder, const std::string& beginning) {
 }
 
 // Wherever the signal falls: the folder is whole and the exit code 0, or there is no folder.
-TEST_F(BacktestCommand, CtrlCLeavesAWholeResultOrNone) {
+TEST_F(BacktestCommand, SlowCtrlCLeavesAWholeResultOrNone) {
   const std::string large = folder_.file("large.csv", csv_of(random_panel(400, 60, 73)));
   for (const int wait_ms : {1, 20, 60, 150, 400}) {
     const std::string out = folder_.path("cut" + std::to_string(wait_ms));
@@ -332,7 +332,7 @@ TEST_F(BacktestCommand, CtrlCLeavesAWholeResultOrNone) {
 }
 
 // The hardest moment: the files are being written. Too late to stop, so it must not be cut short.
-TEST_F(BacktestCommand, CtrlCWhileTheResultIsWrittenLetsItBeWritten) {
+TEST_F(BacktestCommand, SlowCtrlCWhileTheResultIsWrittenLetsItBeWritten) {
   constexpr Index rows = 600, assets = 400;  // some megabytes of weights
   const std::string wide = folder_.file("wide.csv", csv_of(random_panel(rows, assets, 79)));
   const std::string out = folder_.path("late");

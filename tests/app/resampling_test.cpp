@@ -102,7 +102,7 @@ int interrupted(const std::vector<std::string>& arguments, const std::string& er
 }
 
 // Ten million replications would take minutes. Progress may be told before the error.
-TEST_F(Resampling, CtrlCStopsIt) {
+TEST_F(Resampling, SlowCtrlCStopsIt) {
   const std::string a = folder_.path("a"), b = folder_.path("b"), err = folder_.path("err");
   ASSERT_EQ(run_program(flags({"--out", a})).exit_code, 0);
   ASSERT_EQ(run_program(flags({"--out", b, "--cost-bps", "5", "--rebalance", "7"})).exit_code, 0);

@@ -85,7 +85,7 @@ TEST(StudyCommand, RunsAndAnswersInTextAndJson) {
   EXPECT_EQ(listed["missing"], 0);
 }
 
-TEST(StudyCommand, KilledAnywhereItGoesOnToTheSameBits) {
+TEST(StudyCommand, SlowKilledAnywhereItGoesOnToTheSameBits) {
   const Folder folder;
   const std::string config = folder.file("s.toml", kStudy);
   const std::string whole = folder.path("whole"), parts = folder.path("parts");
@@ -114,7 +114,7 @@ TEST(StudyCommand, KilledAnywhereItGoesOnToTheSameBits) {
   expect_same_results(whole + "/study.db", parts + "/study.db");
 }
 
-TEST(StudyCommand, InterruptedItSaysHowToGoOn) {
+TEST(StudyCommand, SlowInterruptedItSaysHowToGoOn) {
   const Folder folder;
   // Long enough not to be done before the signal.
   const std::string config =

@@ -109,7 +109,7 @@ TEST_F(TrainCommand, WithAlphaZeroIsPredictionBitForBit) {
   EXPECT_NE(text_of(pfl), text_of(one));
 }
 
-TEST_F(TrainCommand, KilledAtAnyMomentGoesOnToTheSameBytes) {
+TEST_F(TrainCommand, SlowKilledAtAnyMomentGoesOnToTheSameBytes) {
   const std::string whole = path("whole.sharpen"), killed = path("killed.sharpen");
   const auto training = [&](const std::string& out, std::vector<std::string> more = {}) {
     more = with({"--out", out, "--hidden", "64,32", "--epochs", "6"}, more);
@@ -140,7 +140,7 @@ TEST_F(TrainCommand, KilledAtAnyMomentGoesOnToTheSameBytes) {
   EXPECT_FALSE(fs::exists(killed + ".partial"));
 }
 
-TEST_F(TrainCommand, CtrlCKeepsTheEpochsThatAreDone) {
+TEST_F(TrainCommand, SlowCtrlCKeepsTheEpochsThatAreDone) {
   const std::string model = path("cut.sharpen");
   const pid_t child =
       start_program(train({"--out", model, "--epochs", "100000", "--patience", "100000"}));

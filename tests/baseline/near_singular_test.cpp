@@ -11,7 +11,7 @@
 #include "sharpen/baseline/mssrm.hpp"
 #include "sharpen/market/panel.hpp"
 #include "support/problems.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::baseline {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "sharpen/backtest/policies.hpp"
 #include "sharpen/backtest/walk_forward.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::baseline {
 namespace {

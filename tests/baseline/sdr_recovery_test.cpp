@@ -10,7 +10,7 @@
 #include "sharpen/baseline/sdr.hpp"
 #include "sharpen/market/moments.hpp"
 #include "support/problems.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::baseline {
 namespace {

@@ -16,7 +16,7 @@
 #include "sharpen/market/panel.hpp"
 #include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::baseline {
 namespace {

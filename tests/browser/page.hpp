@@ -14,7 +14,7 @@
 
 #include "report/encode.hpp"
 #include "sharpen/report/report.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 #include "support/study_results.hpp"
 
 namespace sharpen::testing {

@@ -18,7 +18,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/model.hpp"
 #include "support/models.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::learn {
 namespace {

@@ -11,7 +11,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/train.hpp"
 #include "sharpen/market/simulate.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::learn {
 namespace {

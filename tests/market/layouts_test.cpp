@@ -16,7 +16,7 @@
 
 #include "input_files.hpp"
 #include "sharpen/market/panel.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::market {
 namespace {
@@ -342,7 +342,7 @@ TEST(WritePanel, ReplacesAFileWholeAndLeavesNothingBehind) {
   EXPECT_EQ(std::distance(begin(names), end(names)), 2);  // p.csv and d
 }
 
-TEST(WritePanel, KilledWhileItWritesLeavesNothingBehind) {
+TEST(WritePanel, SlowKilledWhileItWritesLeavesNothingBehind) {
   const sharpen::testing::Folder folder;
   const int nameless = open(folder.path("").c_str(), O_TMPFILE | O_WRONLY, 0600);
   if (nameless < 0) GTEST_SKIP() << "this file system has no files without a name";

@@ -26,7 +26,7 @@ std::vector<std::string> public_headers() {
 
 class PublicHeader : public testing::TestWithParam<std::string> {};
 
-TEST_P(PublicHeader, CompilesAlone) {
+TEST_P(PublicHeader, SlowCompilesAlone) {
   const std::string line = "#include \"" + GetParam() + "\"\n";
   const CommandResult result = compile(line + line);
   EXPECT_EQ(result.exit_code, 0) << result.output;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "project/tree.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 
 namespace sharpen::project {
 namespace {
@@ -53,7 +53,7 @@ TEST(DoxygenComments, EscapeWhatIsNoMarkup) {
               HasSubstr("\n&lt;g, v&gt; is 5 \\% of \\\\xNN; a \\* b \\@ \\#{d} \\& `a<b>*`.\n"));
 }
 
-TEST(Reference, BuildsWithoutWarnings) {
+TEST(Reference, SlowBuildsWithoutWarnings) {
   if (run_command("command -v doxygen").exit_code != 0)
     GTEST_SKIP() << "no doxygen here: the reference is not built";
   const testing::Folder folder;

@@ -11,7 +11,7 @@
 
 #include "sharpen/report/report.hpp"
 #include "sharpen/study/store.hpp"
-#include "support/program.hpp"
+#include "support/files.hpp"
 #include "support/study_results.hpp"
 
 namespace sharpen::report {

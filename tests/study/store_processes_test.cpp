@@ -77,7 +77,7 @@ void write_missing(const std::filesystem::path& file, const Results& plan, const
   }
 }
 
-TEST(StoreProcesses, KilledAnywhereItHoldsWholeCells) {
+TEST(StoreProcesses, SlowKilledAnywhereItHoldsWholeCells) {
   const Folder folder;
   const auto file = folder / "study.db";
   const Results plan = small_plan(4, 20, 60);

@@ -206,7 +206,7 @@ def test_every_expected_return_of_the_negative_market_is_negative():
     assert negative.best_neutral_sharpe(mu, Sigma) > 0
 
 
-def test_a_process_is_cut_short_and_keeps_what_it_said():
+def test_slow_a_process_is_cut_short_and_keeps_what_it_said():
     code = "import time; print('{\"a\": 1}', flush=True); time.sleep(60)"
     result = ask([sys.executable, "-c", code], 2.0, 1)
     assert result["status"] == "time limit" and result["a"] == 1

@@ -94,7 +94,7 @@ std::vector<std::vector<std::uint64_t>> computed(const std::filesystem::path& fi
   return all;
 }
 
-TEST_F(Resume, KilledAtAnyMomentItFindsTheSameBits) {
+TEST_F(Resume, SlowKilledAtAnyMomentItFindsTheSameBits) {
   describe();
   ASSERT_EQ(run_program(command("whole")).exit_code, 0);
   std::filesystem::create_directory(folder_ / "killed");

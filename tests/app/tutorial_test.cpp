@@ -28,7 +28,7 @@ std::vector<std::string> shell_blocks(const std::string& page) {
   return blocks;
 }
 
-TEST(Tutorial, RunsFromPricesToReport) {
+TEST(Tutorial, SlowRunsFromPricesToReport) {
   const std::string page = testing::text_of(SHARPEN_SOURCE_DIR "/docs/tutorial.md");
   const auto blocks = shell_blocks(page);
   ASSERT_GE(blocks.size(), 10u);
