@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test wheel bench peers studybench evidence docs fuzz format lint clean
+.PHONY: help demo build check test slow times wheel bench peers studybench evidence docs fuzz format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -20,19 +20,31 @@ build: ## build the program: build/release/bin/sharpen
 	@tools/setup
 	@tools/build release sharpen_app
 
-test: ## build and run every test, optimised and under the sanitizers, and fuzz the readers shortly
-	@tools/setup build fuzz python browser
+check: ## build and run the quick tests, for daily work; only what changed is run again
+	@tools/setup
+	@tools/test check
+
+test: ## build and run the tests: optimised, in Python, under the sanitizers, fuzzed shortly
+	@tools/setup build fuzz python
 	@tools/test release python asan $$(command -v clang++-14 >/dev/null && echo fuzz || \
 		echo "no clang++-14 here: the readers are not fuzzed" >&2)
+
+slow: ## build and run the tests that are slow by nature (half an hour)
+	@tools/setup build python browser
+	@tools/test release-slow python-slow asan-slow tsan-slow wheel
+
+times: ## measure make check, test and slow in a fresh clone, without compiler cache (an hour)
+	@tools/times
 
 wheel: ## build a Python wheel that needs no other package: build/wheels
 	@tools/setup build python
 	@tools/wheel
 
-bench: ## build and run the benchmarks
-	@tools/setup
+bench: ## build and run the benchmarks, and measure the size of the code
+	@tools/setup build size
 	@tools/build release bench
 	@tools/bench build/release
+	@tools/size
 
 peers: ## install the packages one would use instead, and measure against them (half an hour)
 	@tools/setup build python

@@ -49,9 +49,17 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
     -fno-sanitize=thread -DSHARPEN_ANNOTATE_THREADS)
 endif()
 
+# Headers read once are of no use to sources with flags of their own.
+set(own_flags ${v3_sources} ${kernel_sources})
+foreach(source base/random base/threads market/simulate market/simulate_price)
+  list(APPEND own_flags "${PROJECT_SOURCE_DIR}/src/${source}.cpp")
+endforeach()
+set_property(SOURCE ${own_flags} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+
 add_library(sharpen ${library_sources})
 add_library(sharpen::sharpen ALIAS sharpen)
 sharpen_configure(sharpen)
+sharpen_precompile(sharpen)
 set_target_properties(sharpen PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_compile_features(sharpen PUBLIC cxx_std_20)

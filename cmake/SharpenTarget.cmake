@@ -16,3 +16,13 @@ function(sharpen_configure target)
     "SHARPEN_COMPILER=\"${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}\""
     "SHARPEN_BUILD_TYPE=\"$<CONFIG>\"")
 endfunction()
+
+# With SHARPEN_PRECOMPILE, reads what most sources include once for a whole target; `ARGN` names
+# more of it. A source must not rely on that: the wheel is built without.
+function(sharpen_precompile target)
+  if(SHARPEN_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <cmath> <filesystem>
+      <functional> <limits> <map> <optional> <span> <string> <string_view> <unordered_map> <vector>
+      <fmt/format.h> ${ARGN})
+  endif()
+endfunction()

@@ -1,0 +1,41 @@
+# Runs the tests of one folder in one process, without the slow ones, unless they have passed with
+# everything the same that they read: their executable, the program it starts, the documentation and
+# the real data. STAMP holds the fingerprint of that; without STAMP the tests always run.
+#   -DTESTS=... -DPROGRAM=... -DSOURCE=... -DSTAMP=... -DFILTER=...
+file(GLOB pages "${SOURCE}/docs/*")
+set(data "${SOURCE}/../shared/data")
+if(DEFINED ENV{SHARPEN_TEST_DATA})
+  set(data "$ENV{SHARPEN_TEST_DATA}")
+endif()
+file(GLOB_RECURSE data_files "${data}/*")
+
+set(fingerprint "${FILTER}\n")
+foreach(file IN LISTS TESTS PROGRAM pages)
+  if(NOT IS_DIRECTORY "${file}")
+    file(SHA256 "${file}" hash)
+    string(APPEND fingerprint "${hash} ${file}\n")
+  endif()
+endforeach()
+foreach(file IN LISTS data_files)  # much to read, and hardly ever changed
+  file(TIMESTAMP "${file}" changed "%s" UTC)
+  file(SIZE "${file}" size)
+  string(APPEND fingerprint "${changed} ${size} ${file}\n")
+endforeach()
+
+if(STAMP AND EXISTS "${STAMP}")
+  file(READ "${STAMP}" passed_with)
+  if(passed_with STREQUAL fingerprint)
+    message("unchanged since these tests passed")
+    return()
+  endif()
+endif()
+execute_process(COMMAND "${TESTS}" --gtest_brief=1 "--gtest_filter=${FILTER}" RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  if(STAMP)
+    file(REMOVE "${STAMP}")
+  endif()
+  message(FATAL_ERROR "${TESTS} ended with ${result}")
+endif()
+if(STAMP)
+  file(WRITE "${STAMP}" "${fingerprint}")
+endif()
