@@ -40,7 +40,7 @@ class Planted {
 
 class Size : public ::testing::Test {
  protected:
-  Size() {
+  void SetUp() override {
     if (run_command("command -v python3 && command -v git").exit_code != 0)
       GTEST_SKIP() << "no python3 or git here: nothing is measured";
     tree_.file("docs/options.md",
