@@ -55,7 +55,7 @@ void run_backtest(const Values& values) {
     const command::BacktestAnswer answer = answer_of(values, interrupts);
     if (folder) folder->write(command::backtest_files(answer));
     print(values.flag("json") ? command::backtest_json(answer) : command::backtest_text(answer));
-  } catch (const backtest::Interrupted&) {
+  } catch (const Interrupted&) {
     throw Failure("interrupted; nothing was written");
   } catch (const learn::Diverged& diverged) {
     throw Failure(fmt::format("{}; nothing was written", diverged.what()));

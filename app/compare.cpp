@@ -4,7 +4,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::app {
@@ -41,7 +41,7 @@ void run_compare(const Values& values) {
     const command::Comparison comparison = comparison_of(values);
     print(values.flag("json") ? command::comparison_json(comparison)
                               : command::comparison_text(comparison));
-  } catch (const backtest::Interrupted&) {
+  } catch (const Interrupted&) {
     throw Failure("interrupted");
   }
 }

@@ -9,7 +9,7 @@
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
@@ -144,7 +144,7 @@ void run_report(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
   try {
     make_report(values);
-  } catch (const backtest::Interrupted&) {
+  } catch (const Interrupted&) {
     throw Failure("interrupted");
   }
 }

@@ -114,7 +114,7 @@ study::Tally compute(const Values& values, const study::Plan& plan, const fs::pa
   StudyBar bar(plan.results.name);
   const auto show = [&](const study::StudyProgress& now) { bar.show(now); };
   return study::run_study(plan, store, run_settings(values), log,
-                          {.progress = show, .stop = [&] { return interrupts.seen(); }});
+                          {.stop = [&] { return interrupts.seen(); }}, show);
 }
 
 // What keeps the answer from being a success.

@@ -13,12 +13,12 @@
 #include <mutex>
 
 #include "module.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/configure.hpp"
 #include "sharpen/market/panel_kind.hpp"
-#include "sharpen/risk/setup.hpp"
 #include "sharpen/select/select.hpp"
 #include "work.hpp"
 
@@ -49,7 +49,7 @@ risk::Form form_of(const std::string& name) {
 }
 
 // Factoring is long work: it can be interrupted, and says how far it is.
-risk::SetupControl control_of(Work& work) {
+Control control_of(Work& work) {
   work.stage("factoring");
   return {.progress =
               [&work](Index done, Index samples) {
@@ -92,7 +92,7 @@ std::map<Index, std::string> refusals(std::span<const ConstMat> matrices, double
                                     .parts = {.lower = false, .root = false, .restriction = true}};
   std::vector<std::string> found(matrices.size());
   threads.for_each(static_cast<Index>(matrices.size()), [&](Index i, int) {
-    if (work.stopped()) throw risk::Stopped();
+    if (work.stopped()) throw Interrupted();
     try {
       risk::from_covariance(matrices[static_cast<std::size_t>(i)], settings);
     } catch (const InputError& error) {
@@ -111,7 +111,7 @@ std::shared_ptr<RiskModel> made_from(std::vector<ConstMat> matrices,
                                      const risk::RiskSettings& settings, bool each,
                                      const Threads& threads, Work& work) {
   auto model = std::make_shared<RiskModel>();
-  const risk::SetupControl control = control_of(work);
+  const Control control = control_of(work);
   try {
     model->risk = risk::from_covariances(matrices, settings, threads, control);
   } catch (const InputError&) {

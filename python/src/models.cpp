@@ -53,14 +53,9 @@ nb::tuple train(const SettingTexts& given, const MemoryPanel* panel, nb::object 
     work.stage("training");
     command::TrainJob job = command::read_training(values, copy_of(panel), Log());
     const Index ensemble = job.settings.ensemble;
-    return command::run_job(
-        std::move(job),
-        {.epoch = [&](const learn::EpochReport& at) { work.note(epoch_text(at, ensemble)); },
-         .progress =
-             [&](Index done, Index total) {
-               work.progress(static_cast<double>(done), static_cast<double>(total));
-             },
-         .stop = [&] { return work.stopped(); }});
+    learn::TrainControl control{work.control()};
+    control.epoch = [&](const learn::EpochReport& at) { work.note(epoch_text(at, ensemble)); };
+    return command::run_job(std::move(job), control);
   });
   return nb::make_tuple(std::make_unique<MemoryModel>(MemoryModel{std::move(answer.model)}),
                         in_python_words(answer.warnings), answer.seconds);

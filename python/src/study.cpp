@@ -124,7 +124,7 @@ study::Tally run_planned(const Planned& work_of, bool force, Work& work, Warning
     work.progress(std::min(now.done, now.total), now.total);
   };
   return study::run_study(work_of.plan, store, work_of.run, warnings.log(),
-                          {.progress = show, .stop = [&] { return work.stopped(); }});
+                          {.stop = [&] { return work.stopped(); }}, show);
 }
 
 // The file of the study, what became of it, and warnings.

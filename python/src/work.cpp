@@ -24,6 +24,15 @@ void Work::progress(double done, double total) {
   changed_ = true;
 }
 
+Control Work::control() {
+  return {.stage = [this](std::string_view text) { stage(text); },
+          .progress =
+              [this](Index done, Index total) {
+                progress(static_cast<double>(done), static_cast<double>(total));
+              },
+          .stop = [this] { return stopped(); }};
+}
+
 void Work::tell() {
   if (report_.is_none()) return;
   State now;

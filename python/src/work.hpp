@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 
+#include "sharpen/base/control.hpp"
+
 namespace sharpen::python {
 
 namespace nb = nanobind;
@@ -28,6 +30,8 @@ class Work {
   void note(std::string_view text);
   void progress(double done, double total);
   bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+  // The same for the library.
+  Control control();
 
   // Runs `body` without the GIL, which the caller holds. Rethrows what it throws, and raises
   // KeyboardInterrupt, or whatever a signal handler or `report` raises, after it has stopped.

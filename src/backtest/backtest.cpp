@@ -402,15 +402,15 @@ Ready ready(const market::Panel& panel, const BacktestSettings& settings,
 
 Expectations expectations_of(const Ready& ready, const BacktestSettings& settings,
                              const learn::Model* model, const Threads& threads,
-                             const RunControl& control) {
+                             const Control& control) {
   return learned_expectations(ready.returns, ready.rows,
                               learned_settings(settings, ready.walk.first_row), model, threads,
                               control);
 }
 
 Run oracle_of(const Ready& ready, const BacktestSettings& settings, const Threads& threads,
-              const RunControl& control) {
-  if (control.stage) control.stage("deciding with hindsight, for the regret");
+              const Control& control) {
+  control.begin("deciding with hindsight, for the regret");
   const auto policy =
       policy_of(settings, ready.returns, ready.walk, hindsight(ready.returns, ready.rows));
   return walk_forward(ready.returns, *policy, ready.walk, threads, control);
@@ -419,8 +419,8 @@ Run oracle_of(const Ready& ready, const BacktestSettings& settings, const Thread
 // The walk and everything after it.
 void run_through(const Ready& ready, const BacktestSettings& settings,
                  std::unique_ptr<const SignalSource> source, const Run* oracle,
-                 const Threads& threads, const RunControl& control, BacktestResult& result) {
-  if (control.stage) control.stage("deciding");
+                 const Threads& threads, const Control& control, BacktestResult& result) {
+  control.begin("deciding");
   const auto policy = policy_of(settings, ready.returns, ready.walk, std::move(source));
   result.run = walk_forward(ready.returns, *policy, ready.walk, threads, control);
   if (learns(settings))
@@ -448,7 +448,7 @@ void check_expectations(const Expectations& given, const Ready& ready) {
 }  // namespace
 
 Expectations expectations(const market::Panel& panel, const BacktestSettings& settings,
-                          const Threads& threads, const RunControl& control) {
+                          const Threads& threads, const Control& control) {
   if (!learns(settings))
     throw InputError(fmt::format("framework = {} learns nothing; use framework pfl or dfl",
                                  name(settings.framework)));
@@ -458,14 +458,14 @@ Expectations expectations(const market::Panel& panel, const BacktestSettings& se
 }
 
 Run hindsight_run(const market::Panel& panel, const BacktestSettings& settings,
-                  const Threads& threads, const RunControl& control) {
+                  const Threads& threads, const Control& control) {
   BacktestResult unused;
   return oracle_of(ready(panel, settings, nullptr, nullptr, unused), settings, threads, control);
 }
 
 BacktestResult backtest(const market::Panel& panel, const BacktestSettings& settings,
-                        const Threads& threads, const market::Panel* signal,
-                        const RunControl& control, const learn::Model* model) {
+                        const Threads& threads, const market::Panel* signal, const Control& control,
+                        const learn::Model* model) {
   BacktestResult result;
   const Ready prepared = ready(panel, settings, signal, model, result);
   std::unique_ptr<const SignalSource> source;
@@ -482,8 +482,7 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
 }
 
 BacktestResult backtest(const market::Panel& panel, const BacktestSettings& settings,
-                        const Prepared& prepared, const Threads& threads,
-                        const RunControl& control) {
+                        const Prepared& prepared, const Threads& threads, const Control& control) {
   if (prepared.expectations == nullptr && !learns(settings))
     return backtest(panel, settings, threads, nullptr, control);
   BacktestResult result;

@@ -8,7 +8,7 @@
 
 #include "backtest/sample.hpp"
 #include "sharpen/backtest/statistics.hpp"
-#include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/random.hpp"
 #include "sharpen/base/settings.hpp"

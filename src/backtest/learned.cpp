@@ -65,25 +65,18 @@ void extend(learn::Model& model, const market::Panel& returns, std::span<const I
 }
 
 learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSettings& settings,
-                      const Threads& threads, const RunControl& control) {
+                      const Threads& threads, const Control& control) {
   const std::vector<Index> columns = complete_columns(returns.matrix().middle_rows(0, rows));
   if (columns.empty())
     throw InputError(fmt::format("no asset has returns throughout the training part, {} to {}",
                                  returns.dates.front(), returns.dates[at(rows - 1)]));
   const market::Panel part = first_rows(returns, rows, columns);
-  learn::TrainControl training;
-  training.progress = control.progress;
-  training.stop = control.stop;
-  try {
-    learn::TrainSettings own = settings.training;
-    // A count that these assets cannot fill is no mistake: there may be more of them later.
-    if (own.k.percent == 0.0) own.k.count = names_to_hold(own.k, part.n());
-    learn::Model model = learn::train(part, own, settings.periods_per_year, threads, training);
-    extend(model, returns, columns);
-    return model;
-  } catch (const learn::Stopped&) {
-    throw Interrupted();
-  }
+  learn::TrainSettings own = settings.training;
+  // A count that these assets cannot fill is no mistake: there may be more of them later.
+  if (own.k.percent == 0.0) own.k.count = names_to_hold(own.k, part.n());
+  learn::Model model = learn::train(part, own, settings.periods_per_year, threads, {control});
+  extend(model, returns, columns);
+  return model;
 }
 
 // The signals of some decision rows that share their assets, by one model.
@@ -120,14 +113,14 @@ void fill(const learn::Model& model, const market::Panel& returns, std::span<con
 
 // Decision rows in pieces of the same assets, few enough to hold their covariances.
 void fill_all(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
-              const learn::TrainSettings& risks, const Threads& threads, const RunControl& control,
+              const learn::TrainSettings& risks, const Threads& threads, const Control& control,
               std::span<double> out) {
   const Index T = model.settings.lookback;
   const auto assets_at = [&](Index row) {
     return complete_columns(returns.matrix().middle_rows(row + 1 - T, T));
   };
   for (std::size_t begin = 0; begin < rows.size();) {
-    if (control.stop && control.stop()) throw Interrupted();
+    control.ask();
     const std::vector<Index> assets = assets_at(rows[begin]);
     std::size_t end = begin + 1;
     while (end < rows.size() && end - begin < at(kRowsAtOnce) && assets_at(rows[end]) == assets)
@@ -159,7 +152,7 @@ TrainingRecord record_of(const learn::Model& model) {
 
 Expectations learned_expectations(const market::Panel& returns, std::span<const Index> rows,
                                   const LearnedSettings& settings, const learn::Model* given,
-                                  const Threads& threads, const RunControl& control) {
+                                  const Threads& threads, const Control& control) {
   Expectations out;
   out.rows.assign(rows.begin(), rows.end());
   out.values.assign(rows.size() * at(returns.n()), kNaN);
@@ -177,9 +170,8 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
     if (end > done) {
       learn::Model own;
       if (given == nullptr) {
-        if (control.stage)
-          control.stage(
-              fmt::format("training on the returns to {}", returns.dates[at(next_training - 1)]));
+        control.begin(
+            fmt::format("training on the returns to {}", returns.dates[at(next_training - 1)]));
         own = train_on(returns, next_training, settings, threads, control);
       }
       const learn::Model& model = given != nullptr ? *given : own;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 
 #include "backtest/plan.hpp"
 #include "sharpen/base/error.hpp"
@@ -16,11 +15,11 @@ namespace {
 // Runs the planned batches and tells how far it is.
 class Decider {
  public:
-  Decider(ConstMat returns, const Policy& policy, const Plan& plan, const RunControl& control)
+  Decider(ConstMat returns, const Policy& policy, const Plan& plan, const Control& control)
       : returns_(returns),
         policy_(policy),
         plan_(plan),
-        control_(control),
+        conductor_(control, static_cast<Index>(plan.ends.size())),
         decisions_(plan.ends.size()) {}
 
   std::vector<Decision> run(const Threads& threads) {
@@ -35,17 +34,10 @@ class Decider {
 
  private:
   void step(Index b) {
-    if (asked_to_stop()) throw Interrupted();
+    conductor_.ask();
     const PlannedBatch& planned = plan_.batches[static_cast<std::size_t>(b)];
     decide(planned);
-    const std::scoped_lock lock(mutex_);
-    done_ += planned.count;
-    if (control_.progress) control_.progress(done_, static_cast<Index>(decisions_.size()));
-  }
-
-  bool asked_to_stop() {
-    const std::scoped_lock lock(mutex_);
-    return control_.stop && control_.stop();
+    conductor_.done(planned.count);
   }
 
   void decide(const PlannedBatch& planned) {
@@ -85,10 +77,8 @@ class Decider {
   ConstMat returns_;
   const Policy& policy_;
   const Plan& plan_;
-  const RunControl& control_;
+  Conductor conductor_;
   std::vector<Decision> decisions_;
-  std::mutex mutex_;
-  Index done_ = 0;
 };
 
 PeriodStatus period_status(Status status) {
@@ -295,7 +285,7 @@ Track Run::track(double periods_per_year) const {
 }
 
 Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkSettings& settings,
-                 const Threads& threads, const RunControl& control) {
+                 const Threads& threads, const Control& control) {
   settings.validate(returns.rows());
   check_history(policy, settings);
   const Plan plan = plan_decisions(returns.matrix(), policy, settings);

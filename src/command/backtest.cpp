@@ -135,7 +135,7 @@ BacktestJob read_backtest(const Values& given, BacktestInputs inputs, const Log&
   return {std::move(answer), std::move(signal), std::move(model)};
 }
 
-BacktestAnswer run_job(BacktestJob job, const backtest::RunControl& control) {
+BacktestAnswer run_job(BacktestJob job, const Control& control) {
   BacktestAnswer answer = std::move(job.answer);
   const Threads threads(static_cast<int>(answer.values.integer("threads")));
   answer.settings.bootstrap.stop = control.stop;
@@ -143,7 +143,7 @@ BacktestAnswer run_job(BacktestJob job, const backtest::RunControl& control) {
                                      job.signal ? &*job.signal : nullptr, control,
                                      job.model ? &*job.model : nullptr);
   answer.settings.bootstrap.stop = {};
-  if (control.stop && control.stop()) throw backtest::Interrupted();
+  control.ask();
   answer.label = label_of(answer);
   answer.warnings = answer.input.warnings;
   warn_of_ignored(answer.values, answer.warnings);

@@ -50,7 +50,7 @@ std::string percent(double share) {
 }  // namespace
 
 Comparison compare_runs(const NamedRun& a, const NamedRun& b, const Values& values,
-                        const CompareControl& control) {
+                        const Control& control) {
   const backtest::CommonPeriods common = backtest::common_periods(a.run, b.run);
   const Threads threads(static_cast<int>(values.integer("threads")));
   Comparison out;

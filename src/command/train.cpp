@@ -97,7 +97,7 @@ learn::Model train_to_file(const TrainJob& job, learn::TrainControl control) {
     learn::write_model(model, out);
     checkpoints.remove();
     return model;
-  } catch (const learn::Stopped&) {
+  } catch (const Interrupted&) {
     throw Failure(checkpoints.holds_any()
                       ? fmt::format("interrupted; {} keeps the epochs that are done: go on with "
                                     "--resume",
@@ -114,7 +114,7 @@ learn::Model train_in_memory(const TrainJob& job, const learn::TrainControl& con
   try {
     return learn::train(job.answer.input.returns, job.settings, values.real("periods-per-year"),
                         threads, control);
-  } catch (const learn::Stopped&) {
+  } catch (const Interrupted&) {
     throw Failure("interrupted");
   } catch (const learn::Diverged& diverged) {
     throw Failure(diverged.what());

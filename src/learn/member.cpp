@@ -8,7 +8,6 @@
 #include <numeric>
 #include <optional>
 
-#include "sharpen/risk/setup.hpp"
 #include "sharpen/select/select.hpp"
 
 namespace sharpen::learn {
@@ -43,12 +42,8 @@ std::unique_ptr<risk::Risk> make_risk(const Dataset& data, const TrainSettings& 
       .shrinkage = settings.shrinkage,
       .form = settings.form,
       .parts = {.lower = cholesky, .root = !cholesky, .restriction = restricted}};
-  try {
-    return risk::from_windows(data.returns, settings.lookback, ends, wanted, threads,
-                              risk::SetupControl{.stop = stop});
-  } catch (const risk::Stopped&) {
-    throw Stopped();
-  }
+  return risk::from_windows(data.returns, settings.lookback, ends, wanted, threads,
+                            Control{.stop = stop});
 }
 
 std::vector<Index> all_assets(Index n) {
@@ -221,7 +216,7 @@ EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) 
     report.loss += share * loss.total;
     report.prediction_loss += share * loss.prediction;
     report.decision_loss += share * loss.decision;
-    if (tick && !tick()) throw Stopped();
+    if (tick) tick();
   }
   state_.epoch = epoch;
   const auto& parameters = state_.network.parameters;

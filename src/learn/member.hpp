@@ -15,7 +15,7 @@ namespace sharpen::learn {
 
 // What the members share; never changed once made.
 struct Dataset {
-  // Throws Stopped once stop says so.
+  // Throws Interrupted once stop says so.
   Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads,
           const std::function<bool()>& stop = {});
 
@@ -41,8 +41,8 @@ struct MemberState {
   double best_loss = 0.0, best_sharpe = 0.0;
 };
 
-// Called after every batch; false stops the training.
-using Tick = std::function<bool()>;
+// Called after every batch; may throw Interrupted.
+using Tick = std::function<void()>;
 
 class MemberTraining {
  public:
@@ -56,7 +56,7 @@ class MemberTraining {
   void resume(MemberState state) { state_ = std::move(state); }
   Member result() const;
 
-  // Throws Stopped when tick says so, Diverged (without a model) when the loss is not finite or
+  // Throws what tick throws, and Diverged (without a model) when the loss is not finite or
   // has exploded; state() is then unusable, but for `best`.
   EpochReport run_epoch(const Threads& threads, const Tick& tick);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <mutex>
 
 #include "learn/checkpoint.hpp"
 #include "learn/member.hpp"
@@ -41,36 +40,6 @@ Model untrained(const market::Panel& returns, const TrainSettings& settings,
   return model;
 }
 
-// Progress and stopping for members that run at the same time.
-class Conductor {
- public:
-  Conductor(const TrainControl& control, Index batches) : control_(control), batches_(batches) {}
-
-  bool tick() {
-    const std::lock_guard lock(mutex_);
-    ++done_;
-    if (control_.progress) control_.progress(done_, batches_);
-    stopped_ = stopped_ || (control_.stop && control_.stop());
-    return !stopped_;
-  }
-  void epoch(const EpochReport& report) {
-    const std::lock_guard lock(mutex_);
-    if (control_.epoch) control_.epoch(report);
-  }
-  // Batches that need not be run: of epochs before a checkpoint, or after an early stop.
-  void skip(Index batches) {
-    const std::lock_guard lock(mutex_);
-    done_ += batches;
-    if (control_.progress && batches > 0) control_.progress(done_, batches_);
-  }
-
- private:
-  std::mutex mutex_;
-  const TrainControl& control_;
-  Index done_ = 0, batches_;
-  bool stopped_ = false;
-};
-
 struct Job {
   const Dataset& data;
   const TrainSettings& settings;
@@ -89,16 +58,20 @@ void train_member(const Job& job, Index member, const Threads& threads, Conducto
     if (state) {
       training.resume(std::move(*state));
       out = training.result();
-      conductor.skip(training.state().epoch * training.batches());
+      conductor.done(training.state().epoch * training.batches());
     }
   }
   while (!training.finished()) {
-    const EpochReport report = training.run_epoch(threads, [&] { return conductor.tick(); });
+    const EpochReport report = training.run_epoch(threads, [&] {
+      conductor.done();
+      conductor.ask();
+    });
     out = training.result();
     if (keeps) write_checkpoint(file, job.identity, training.state(), training.finished());
-    conductor.epoch(report);
+    if (job.control.epoch) conductor.alone([&] { job.control.epoch(report); });
   }
-  conductor.skip((job.settings.epochs - training.state().epoch) * training.batches());
+  // An early stop saves the rest.
+  conductor.done((job.settings.epochs - training.state().epoch) * training.batches());
 }
 
 }  // namespace

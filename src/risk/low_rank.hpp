@@ -19,7 +19,6 @@
 
 namespace sharpen::risk {
 
-class Conductor;
 struct Kernels;
 
 class LowRankRisk final : public Risk {

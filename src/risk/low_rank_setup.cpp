@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "risk/conductor.hpp"
 #include "risk/kernels.hpp"
 #include "risk/low_rank.hpp"
 #include "risk/window.hpp"

@@ -8,7 +8,6 @@
 #include <limits>
 
 #include "risk/cholesky.hpp"
-#include "risk/conductor.hpp"
 #include "risk/dense.hpp"
 #include "risk/low_rank.hpp"
 #include "risk/window.hpp"
@@ -144,7 +143,7 @@ void RiskSettings::validate() const {
 
 std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
                                    const RiskSettings& settings, const Threads& threads,
-                                   const SetupControl& control) {
+                                   const Control& control) {
   settings.validate();
   if (returns.cols < 1) throw InputError("the return matrix has no columns");
   if (lookback < 2)
@@ -168,14 +167,9 @@ std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<c
   return dense_from_windows(returns, lookback, ends, settings, threads, conductor);
 }
 
-std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
-                                   const RiskSettings& settings, const Threads& threads) {
-  return from_windows(returns, lookback, ends, settings, threads, SetupControl());
-}
-
 std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
                                        const RiskSettings& settings, const Threads& threads,
-                                       const SetupControl& control) {
+                                       const Control& control) {
   settings.validate();
   if (settings.form == Form::low_rank)
     throw InputError("form = low-rank needs a window of returns; a given covariance is dense");
@@ -211,11 +205,6 @@ std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
     conductor.done();
   });
   return risk;
-}
-
-std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
-                                       const RiskSettings& settings, const Threads& threads) {
-  return from_covariances(Sigmas, settings, threads, SetupControl());
 }
 
 std::unique_ptr<Risk> from_covariance(ConstMat Sigma, const RiskSettings& settings) {

@@ -66,10 +66,12 @@ struct Shared {
 
 class Runner {
  public:
-  Runner(const Plan& plan, Store& store, const StudyControl& control, std::vector<Job> jobs)
+  Runner(const Plan& plan, Store& store, const Control& control, const Watch& watch,
+         std::vector<Job> jobs)
       : plan_(plan),
         store_(store),
         control_(control),
+        watch_(watch),
         jobs_(std::move(jobs)),
         shared_(jobs_.size()),
         share_(jobs_.size(), 0.0),
@@ -118,7 +120,7 @@ class Runner {
     return out;
   }
 
-  backtest::RunControl control(Index job) {
+  Control control(Index job) {
     return {.progress =
                 [this, job](Index done, Index total) {
                   tell(job,
@@ -149,13 +151,13 @@ class Runner {
     if (starts) doing_ = name(job);
     done_ += (share - share_[at(job)]) * work_[at(job)];
     share_[at(job)] = share;
-    if (!control_.progress) return;
-    control_.progress({.done = done_,
-                       .total = total_,
-                       .cells_done = tally_.done,
-                       .cells = tally_.cells,
-                       .failed = tally_.failed,
-                       .doing = doing_});
+    if (!watch_) return;
+    watch_({.done = done_,
+            .total = total_,
+            .cells_done = tally_.done,
+            .cells = tally_.cells,
+            .failed = tally_.failed,
+            .doing = doing_});
   }
 
   // What the store has kept of an earlier run is no work of this one.
@@ -182,7 +184,7 @@ class Runner {
     tell(job, 0.0, true);
     try {
       work();
-    } catch (const backtest::Interrupted&) {
+    } catch (const Interrupted&) {
       shared_[at(job)].failure = kInterrupted;
     } catch (const StoreFailure&) {
       throw;
@@ -234,7 +236,7 @@ class Runner {
     if (failure == kInterrupted) return;
     try {
       if (failure.empty()) found = walked(job, threads);
-    } catch (const backtest::Interrupted&) {
+    } catch (const Interrupted&) {
       return;
     } catch (const std::bad_alloc&) {
       failure = "not enough memory";
@@ -295,7 +297,8 @@ class Runner {
 
   const Plan& plan_;
   Store& store_;
-  const StudyControl& control_;
+  const Control& control_;
+  const Watch& watch_;
   std::vector<Job> jobs_;
   std::vector<Shared> shared_;
   std::mutex store_mutex_, progress_mutex_;
@@ -336,13 +339,13 @@ double free_gigabytes() {
 }
 
 Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, const Log& log,
-                const StudyControl& control) {
+                const Control& control, const Watch& watch) {
   const auto start = Clock::now();
   if (settings.retry) store.forget_failures();
   std::vector<Job> jobs = make_jobs(plan, store.states());
   drop_orphans(plan, store, jobs);
   estimate_jobs(plan, jobs, false, control.stop);
-  Runner runner(plan, store, control, std::move(jobs));
+  Runner runner(plan, store, control, watch, std::move(jobs));
   Schedule schedule(runner.jobs(), {workers_of(settings), budget_of(settings)}, log);
   schedule.run([&](Index job, int threads) { runner.run(job, threads); }, control.stop);
   Tally tally = runner.tally();

@@ -325,7 +325,7 @@ TEST(WalkForward, APolicyThatRemembersIsAskedOldestFirst) {
 TEST(WalkForward, StopsWhenAskedAndTellsHowFarItIs) {
   const market::Panel panel = random_panel(200, 3, 19);
   std::vector<Index> seen;
-  RunControl control;
+  Control control;
   control.progress = [&](Index done, Index total) {
     EXPECT_EQ(total, 198);
     seen.push_back(done);

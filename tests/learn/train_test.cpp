@@ -101,7 +101,7 @@ TEST_P(EveryTraining, GoesOnToTheBitsOfAnUninterruptedOne) {
     Index seen = 0;
     control.progress = [&](Index done, Index) { seen = done; };
     control.stop = [&] { return seen >= batches; };
-    EXPECT_THROW(train(returns(), s, 252.0, Threads(1), control), Stopped);
+    EXPECT_THROW(train(returns(), s, 252.0, Threads(1), control), Interrupted);
     control.stop = {};
     control.resume = true;
     EXPECT_EQ(whole, model_bytes(train(returns(), s, 252.0, Threads(2), control))) << batches;
@@ -120,7 +120,7 @@ TEST_P(EveryTraining, StopsWhileItsCovariancesAreFactored) {
   Index asked = 0, batches = 0;
   control.progress = [&](Index done, Index) { batches = done; };
   control.stop = [&] { return ++asked == 5; };
-  EXPECT_THROW(train(returns(), s, 252.0, Threads(2), control), Stopped);
+  EXPECT_THROW(train(returns(), s, 252.0, Threads(2), control), Interrupted);
   EXPECT_EQ(asked, 5);
   EXPECT_EQ(batches, 0);
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sharpen/base/threads.hpp"
-#include "sharpen/risk/setup.hpp"
+#include "sharpen/risk/risk.hpp"
 #include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
 
@@ -28,7 +28,7 @@ class RiskSetup : public ::testing::TestWithParam<int> {
   }
 
   // Every way to make a Risk: dense and low-rank windows, and covariances.
-  std::unique_ptr<Risk> make(int way, const SetupControl& control) const {
+  std::unique_ptr<Risk> make(int way, const Control& control) const {
     const Threads threads(GetParam());
     if (way == 2) return from_covariances(views_, RiskSettings{}, threads, control);
     RiskSettings settings;
@@ -60,14 +60,13 @@ TEST_P(RiskSetup, StopsBeforeTheNextSample) {
   for (const int way : {0, 1, 2}) {
     bool wanted = false;
     Index done = 0, asked_after = 0;
-    const SetupControl control{
-        .progress = [&](Index count, Index) { wanted = (done = count) >= 3; },
-        .stop =
-            [&] {
-              asked_after += wanted;
-              return wanted;
-            }};
-    EXPECT_THROW(make(way, control), Stopped) << way;
+    const Control control{.progress = [&](Index count, Index) { wanted = (done = count) >= 3; },
+                          .stop =
+                              [&] {
+                                asked_after += wanted;
+                                return wanted;
+                              }};
+    EXPECT_THROW(make(way, control), Interrupted) << way;
     // Samples that were in hand in other threads are finished.
     EXPECT_LT(done, 3 + GetParam()) << way;
     EXPECT_EQ(asked_after, 1) << way;
@@ -79,7 +78,7 @@ TEST_P(RiskSetup, StopsBeforeTheFirstSample) {
     Index done = 0;
     EXPECT_THROW(
         make(way, {.progress = [&](Index, Index) { ++done; }, .stop = [] { return true; }}),
-        Stopped);
+        Interrupted);
     EXPECT_EQ(done, 0) << way;
   }
 }

@@ -207,12 +207,10 @@ TEST(Study, AKilledOneDoesNotTrainAgain) {
     bool stop = false;
     // As soon as a cell is done that was not.
     const Tally tally = run_study(plan, store, {.threads = 1}, Log(),
-                                  {.progress =
-                                       [&](const StudyProgress& now) {
-                                         if (cells < 0) cells = now.cells_done;
-                                         stop = now.cells_done > cells + 5;
-                                       },
-                                   .stop = [&] { return stop; }});
+                                  {.stop = [&] { return stop; }}, [&](const StudyProgress& now) {
+                                    if (cells < 0) cells = now.cells_done;
+                                    stop = now.cells_done > cells + 5;
+                                  });
     trained += tally.trained;
     done = !tally.interrupted;
   }
@@ -228,9 +226,8 @@ TEST(Study, WhatAKilledOneHasTrainedIsNotLeftToDo) {
   {
     Store store(file, plan.results);
     // After a few cells of the trainings that many share.
-    trained = run_study(plan, store, {.threads = 1}, Log(),
-                        {.progress = [&](const StudyProgress& now) { stop = now.cells_done >= 3; },
-                         .stop = [&] { return stop; }})
+    trained = run_study(plan, store, {.threads = 1}, Log(), {.stop = [&] { return stop; }},
+                        [&](const StudyProgress& now) { stop = now.cells_done >= 3; })
                   .trained;
   }
   const std::set<std::string> kept = kept_in(file);

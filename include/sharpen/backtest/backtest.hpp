@@ -92,16 +92,16 @@ struct BacktestResult {
 // other or the panel, Interrupted when asked to stop.
 BacktestResult backtest(const market::Panel& returns, const BacktestSettings& settings,
                         const Threads& threads, const market::Panel* signal = nullptr,
-                        const RunControl& control = {}, const learn::Model* model = nullptr);
+                        const Control& control = {}, const learn::Model* model = nullptr);
 
 // The learned signal of a backtest, apart: it depends neither on the optimizer nor, unless the
 // training does, on k, and can serve several. For pfl and dfl; settings as for backtest().
 Expectations expectations(const market::Panel& returns, const BacktestSettings& settings,
-                          const Threads& threads, const RunControl& control = {});
+                          const Threads& threads, const Control& control = {});
 
 // The same backtest with perfect foresight, for the regret: it does not depend on the signal.
 Run hindsight_run(const market::Panel& returns, const BacktestSettings& settings,
-                  const Threads& threads, const RunControl& control = {});
+                  const Threads& threads, const Control& control = {});
 
 // What was done before and is not done again; null: it is.
 struct Prepared {
@@ -112,7 +112,7 @@ struct Prepared {
 // To the bits of backtest(). Throws InputError for expectations of other rows or assets.
 BacktestResult backtest(const market::Panel& returns, const BacktestSettings& settings,
                         const Prepared& prepared, const Threads& threads,
-                        const RunControl& control = {});
+                        const Control& control = {});
 
 // Rows of the training part. "80%" or "0.8": that share of the rows, rounded half away from
 // zero; a date (YYYY-MM-DD, YYYY-MM, YYYY): the rows before it. Each part keeps one row at least.

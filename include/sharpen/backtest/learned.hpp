@@ -41,7 +41,7 @@ struct Expectations {
 // is trained. Throws InputError, and Interrupted.
 Expectations learned_expectations(const market::Panel& returns, std::span<const Index> rows,
                                   const LearnedSettings& settings, const learn::Model* given,
-                                  const Threads& threads, const RunControl& control);
+                                  const Threads& threads, const Control& control);
 
 // Perfect foresight: what every asset returned in the period after each decision row.
 std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,

@@ -25,6 +25,7 @@
 
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/backtest/policy.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/market/panel.hpp"
@@ -99,21 +100,10 @@ struct Run {
   Track track(double periods_per_year) const;
 };
 
-// Called by one thread at a time.
-struct RunControl {
-  std::function<void(std::string_view)> stage = {};            // what the work is now
-  std::function<void(Index done, Index total)> progress = {};  // decisions
-  std::function<bool()> stop = {};                             // true: give up
-};
-
-class Interrupted : public std::runtime_error {
- public:
-  Interrupted() : std::runtime_error("interrupted") {}
-};
-
 // `returns`: simple returns, NaN for gaps. Equal bits for any number of threads. Throws
-// InputError for settings that leave nothing to trade, Interrupted when asked to stop.
+// InputError for settings that leave nothing to trade, Interrupted when asked to stop. Progress is
+// in decisions.
 Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkSettings& settings,
-                 const Threads& threads, const RunControl& control = {});
+                 const Threads& threads, const Control& control = {});
 
 }  // namespace sharpen::backtest

@@ -50,7 +50,7 @@ void check_backtest_settings(const settings::Values& values);
 // Throws InputError for settings and input that do not fit each other.
 BacktestJob read_backtest(const settings::Values& values, BacktestInputs inputs, const Log& log);
 // Throws InputError, Interrupted and Diverged.
-BacktestAnswer run_job(BacktestJob job, const backtest::RunControl& control);
+BacktestAnswer run_job(BacktestJob job, const Control& control);
 
 std::string backtest_json(const BacktestAnswer& answer);
 std::string backtest_text(const BacktestAnswer& answer);

@@ -1,12 +1,12 @@
 // sharpen compare: whether the Sharpe ratios of two backtests differ by more than chance gives.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "sharpen/backtest/saved_run.hpp"
 #include "sharpen/backtest/statistics.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::command {
@@ -41,15 +41,10 @@ struct NamedRun {
   backtest::SavedRun run;
 };
 
-struct CompareControl {
-  std::function<void(Index done, Index total)> progress = {};
-  std::function<bool()> stop = {};  // true: give up
-};
-
 // `values`: of the command compare; its folders are not looked at. Throws InputError for runs that
 // have nothing in common, Interrupted.
 Comparison compare_runs(const NamedRun& a, const NamedRun& b, const settings::Values& values,
-                        const CompareControl& control);
+                        const Control& control);
 
 std::string comparison_json(const Comparison& comparison);
 std::string comparison_text(const Comparison& comparison);

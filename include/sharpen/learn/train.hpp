@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/learn/model.hpp"
 #include "sharpen/learn/settings.hpp"
@@ -30,19 +31,12 @@ struct EpochReport {
   Index best_epoch = 0;
 };
 
-// Called by one thread at a time.
-struct TrainControl {
-  std::function<void(const EpochReport&)> epoch = {};
-  std::function<void(Index batches_done, Index batches_most)> progress = {};
-  std::function<bool()> stop = {};  // true: give up after the batches in hand
+// Progress is in batches, of those that may come at most; it gives up after the batches in hand.
+struct TrainControl : Control {
+  std::function<void(const EpochReport&)> epoch = {};  // by one thread at a time
   // Where the state after every epoch is kept; empty: nowhere. One file per member, replaced whole.
   std::filesystem::path checkpoints = {};
   bool resume = false;  // from `checkpoints`, to the bits of an uninterrupted training
-};
-
-class Stopped : public std::runtime_error {
- public:
-  Stopped() : std::runtime_error("interrupted") {}
 };
 
 // The loss is not a number or has exploded. The text names member, epoch, batch and the likely
@@ -55,7 +49,7 @@ class Diverged : public std::runtime_error {
 };
 
 // `returns`: the training part, complete. Throws InputError for settings or data that do not fit,
-// Stopped, Diverged.
+// Interrupted, Diverged.
 Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
             const Threads& threads, const TrainControl& control = {});
 

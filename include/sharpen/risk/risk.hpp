@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 
@@ -87,15 +88,18 @@ struct RiskSettings {
 
 // Sigma_s from the windows returns[end_s - lookback, end_s), s = 0..S-1 (rows are periods).
 // The low-rank form keeps a reference to `returns`, which must outlive the Risk; overlapping
-// windows are never copied. Rows at or after end_s are not read for sample s.
+// windows are never copied. Rows at or after end_s are not read for sample s. Between samples it
+// says how far it is, and throws Interrupted when asked to stop.
 std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
-                                   const RiskSettings& settings, const Threads& threads);
+                                   const RiskSettings& settings, const Threads& threads,
+                                   const Control& control = {});
 
 // Samples from given covariances (n, n), each shrunk like a window's; always dense. Throws
 // InputError if one is not square, finite, symmetric (to 1e-8 of its diagonal) or positive
 // semidefinite.
 std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
-                                       const RiskSettings& settings, const Threads& threads);
+                                       const RiskSettings& settings, const Threads& threads,
+                                       const Control& control = {});
 std::unique_ptr<Risk> from_covariance(ConstMat Sigma, const RiskSettings& settings);
 
 }  // namespace sharpen::risk

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/study/plan.hpp"
 #include "sharpen/study/store.hpp"
@@ -32,10 +33,7 @@ struct StudyProgress {
   std::string_view doing;  // the job that was started last
 };
 
-struct StudyControl {
-  std::function<void(const StudyProgress&)> progress = {};  // by one thread at a time
-  std::function<bool()> stop = {};  // by any; true: give up; what is finished stays
-};
+using Watch = std::function<void(const StudyProgress&)>;
 
 // What became of the study.
 struct Tally {
@@ -45,9 +43,11 @@ struct Tally {
   double seconds = 0.0;
 };
 
-// Throws StoreFailure if a result could not be written: those before it are kept.
+// Throws StoreFailure if a result could not be written: those before it are kept. `control` is
+// asked by any thread whether to give up, which keeps what is finished; `watch` is told how far the
+// study is, by one thread at a time.
 Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, const Log& log,
-                const StudyControl& control = {});
+                const Control& control = {}, const Watch& watch = {});
 
 // What a study would take, from timed steps.
 struct Estimate {

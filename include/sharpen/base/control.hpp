@@ -1,0 +1,68 @@
+// Long work that somebody waits for: what it does now, how far it is, and whether to give up.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+#include <string_view>
+
+#include "sharpen/base/view.hpp"
+
+namespace sharpen {
+
+// The work was asked to stop.
+class Interrupted : public std::runtime_error {
+ public:
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
+// Each may be empty. Called by one thread at a time.
+struct Control {
+  std::function<void(std::string_view)> stage = {};            // what the work is now
+  std::function<void(Index done, Index total)> progress = {};  // in pieces of this stage
+  std::function<bool()> stop = {};                             // true: give up
+
+  // Throws Interrupted.
+  void ask() const {
+    if (stop && stop()) throw Interrupted();
+  }
+  void begin(std::string_view text) const {
+    if (stage) stage(text);
+  }
+};
+
+// A control for pieces of work that run at the same time: it is called by one of them at a time,
+// and whoever was told to stop is not asked again.
+class Conductor {
+ public:
+  // `control` must outlive it.
+  Conductor(const Control& control, Index total) : control_(control), total_(total) {}
+
+  // Before a piece of work. Throws Interrupted.
+  void ask() {
+    if (!control_.stop) return;
+    const std::lock_guard lock(mutex_);
+    stopped_ = stopped_ || control_.stop();
+    if (stopped_) throw Interrupted();
+  }
+  // After `pieces` of the total.
+  void done(Index pieces = 1) {
+    if (!control_.progress || pieces == 0) return;
+    const std::lock_guard lock(mutex_);
+    control_.progress(done_ += pieces, total_);
+  }
+  // Runs what must not run beside the control's own functions.
+  template <class Body>
+  void alone(const Body& body) {
+    const std::lock_guard lock(mutex_);
+    body();
+  }
+
+ private:
+  const Control& control_;
+  std::mutex mutex_;
+  Index done_ = 0, total_;
+  bool stopped_ = false;
+};
+
+}  // namespace sharpen
