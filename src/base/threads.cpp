@@ -33,10 +33,17 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
-// OpenBLAS keeps one thread count per process. Ours are per call, so it gets one thread.
-void keep_blas_single_threaded() {
-  static std::once_flag once;
-  std::call_once(once, [] { openblas_set_num_threads(1); });
+// OpenBLAS keeps one thread count per process. Ours are per call, so it gets one thread, for as
+// long as anybody needs it: the process may be a user's, whose other work wants its own count back.
+struct BlasThreads {
+  std::mutex mutex;
+  std::size_t users = 0;
+  int before = 1;
+};
+
+BlasThreads& blas_threads() {
+  static BlasThreads threads;
+  return threads;
 }
 
 int checked_count(int count) {
@@ -55,8 +62,23 @@ struct Threads::Arena {
   tbb::task_arena arena;
 };
 
+Threads::SingleThreadedBlas::SingleThreadedBlas() {
+  BlasThreads& blas = blas_threads();
+  const std::lock_guard lock(blas.mutex);
+  if (blas.users++ > 0) return;
+  blas.before = openblas_get_num_threads();
+  if (blas.before != 1) openblas_set_num_threads(1);
+}
+
+// A count that somebody has set in the meantime stays.
+Threads::SingleThreadedBlas::~SingleThreadedBlas() {
+  BlasThreads& blas = blas_threads();
+  const std::lock_guard lock(blas.mutex);
+  if (--blas.users > 0) return;
+  if (blas.before != 1 && openblas_get_num_threads() == 1) openblas_set_num_threads(blas.before);
+}
+
 Threads::Threads(int count) : count_(checked_count(count)) {
-  keep_blas_single_threaded();
   if (count_ > 1) arena_ = std::make_unique<Arena>(count_);
 }
 

@@ -1,5 +1,6 @@
 #include "sharpen/base/threads.hpp"
 
+#include <cblas.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -89,6 +90,50 @@ TEST(Threads, RefuseAnImpossibleCount) {
       EXPECT_THAT(error.what(), testing::HasSubstr("[0, 1024]"));
     }
   }
+}
+
+// OpenBLAS has as many threads as there are cores at most, and one may be all there are.
+TEST(Threads, KeepBlasOnOneThreadWhileTheyLiveAndGiveItsCountBack) {
+  openblas_set_num_threads(2);
+  const int before = openblas_get_num_threads();
+  {
+    const Threads first(1);
+    EXPECT_EQ(openblas_get_num_threads(), 1);
+    {
+      Threads second(2);
+      const Threads third(std::move(second));
+    }
+    EXPECT_EQ(openblas_get_num_threads(), 1);
+  }
+  EXPECT_EQ(openblas_get_num_threads(), before);
+  EXPECT_THROW(Threads(-1), InputError);
+  EXPECT_EQ(openblas_get_num_threads(), before);
+}
+
+TEST(Threads, GiveBlasItsCountBackAfterAllOfManyAtATime) {
+  openblas_set_num_threads(2);
+  const int before = openblas_get_num_threads();
+  std::vector<std::thread> callers;
+  std::atomic<bool> wrong = false;
+  for (int i = 0; i < 8; ++i)
+    callers.emplace_back([&] {
+      for (int j = 0; j < 200; ++j) {
+        const Threads threads(1);
+        if (openblas_get_num_threads() != 1) wrong = true;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_FALSE(wrong);
+  EXPECT_EQ(openblas_get_num_threads(), before);
+}
+
+TEST(Threads, LeaveACountThatWasSetInTheMeantime) {
+  openblas_set_num_threads(1);
+  {
+    const Threads threads(1);
+    openblas_set_num_threads(2);
+  }
+  EXPECT_EQ(openblas_get_num_threads(), 2);
 }
 
 TEST(Threads, MayBeMoved) {

@@ -1,6 +1,7 @@
 // Thread control. A Threads is a bound on how many threads a call may use; work is split by
 // item, every item is computed by one thread in the same order of operations, so results have
-// equal bits for any count. BLAS and LAPACK calls run on one thread each.
+// equal bits for any count. BLAS and LAPACK calls run on one thread each while any Threads lives,
+// in the whole process; when the last one dies, OpenBLAS has the count it had before the first.
 #pragma once
 
 #include <functional>
@@ -34,7 +35,17 @@ class Threads {
   void run(Index items, void* context, Call call) const;
 
   struct Arena;
+  // One of those for whom OpenBLAS stays on one thread.
+  class SingleThreadedBlas {
+   public:
+    SingleThreadedBlas();
+    ~SingleThreadedBlas();
+    SingleThreadedBlas(SingleThreadedBlas&&) noexcept : SingleThreadedBlas() {}
+    SingleThreadedBlas& operator=(SingleThreadedBlas&&) noexcept { return *this; }
+  };
+
   int count_;
+  SingleThreadedBlas blas_;
   std::unique_ptr<Arena> arena_;
 };
 
