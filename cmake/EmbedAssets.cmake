@@ -1,6 +1,6 @@
 # Writes OUTPUT, a C++ source with the bytes of ASSETS: a list of NAME=FILE[+FILE...].
 cmake_minimum_required(VERSION 3.25)
-set(text "#include \"report/assets.hpp\"\n\nnamespace sharpen::report {\n")
+set(text "#include \"report/page_parts.hpp\"\n\nnamespace sharpen::report {\n")
 foreach(asset IN LISTS ASSETS)
   string(REGEX MATCH "^([a-z_]+)=(.*)$" matched "${asset}")
   set(name "${CMAKE_MATCH_1}")

@@ -8,18 +8,18 @@ namespace sharpen::command {
 
 namespace {
 
-using report::Cell;
 using report::Column;
 using report::Row;
 using report::Table;
+using report::TableCell;
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json count_or_null(Index count) { return count > 0 ? Json(count) : Json(nullptr); }
 
 // A line of the CSV format, with names.
-Json figure_json(const Column& column, const Row& row, const Cell& cell) {
-  const bool estimate = cell.kind == Cell::Kind::estimate;
-  const bool words = cell.kind == Cell::Kind::text;
+Json figure_json(const Column& column, const Row& row, const TableCell& cell) {
+  const bool estimate = cell.kind == TableCell::Kind::estimate;
+  const bool words = cell.kind == TableCell::Kind::text;
   Json out;
   out["market"] = text_or_null(row.market);
   out["assets"] = count_or_null(row.assets);
@@ -50,7 +50,7 @@ Json table_json(const Table& table) {
   Json figures = Json::array();
   for (const Row& row : table.rows)
     for (std::size_t c = 0; c < table.columns.size(); ++c)
-      if (!table.columns[c].figure.empty() && row.cells[c].kind != Cell::Kind::none)
+      if (!table.columns[c].figure.empty() && row.cells[c].kind != TableCell::Kind::none)
         figures.push_back(figure_json(table.columns[c], row, row.cells[c]));
   Json out;
   out["name"] = table.name;

@@ -1,7 +1,7 @@
 // The report in the formats without scripts.
 #include <fmt/format.h>
 
-#include "report/escape.hpp"
+#include "report/table_writers.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/report.hpp"

@@ -1,4 +1,4 @@
-#include "report/encode.hpp"
+#include "report/page_parts.hpp"
 
 #include <bit>
 #include <cmath>

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "report/table_builder.hpp"
+#include "sharpen/base/text.hpp"
 #include "sharpen/report/report.hpp"
 
 namespace sharpen::report {
@@ -18,10 +19,6 @@ namespace {
 
 using study::CellState;
 using study::Results;
-
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 Index count(const Results& results, CellState state) {
   return std::ranges::count(results.cells, state, &study::Cell::state);
@@ -125,7 +122,7 @@ void add_ruin(const Summary& summary, std::vector<std::string>& out) {
                             counted(methods.size(), "method"), methods.size() == 1 ? "is" : "are",
                             methods.size() == 1 ? "it" : "they"));
   out.push_back(fmt::format("{} ended in ruin; {} no strategy that anyone could have followed.",
-                            counted(at(runs), "run"),
+                            counted(runs, "run"),
                             runs == 1 ? "its averages describe" : "their averages describe"));
 }
 
@@ -173,14 +170,14 @@ std::map<std::pair<Index, Index>, std::vector<Index>> alike(const Results& resul
   std::map<std::pair<Index, Index>, std::vector<Index>> out;  // (dfl, pfl): groups
   for (Index g = 0; g < static_cast<Index>(summary.groups.size()); ++g) {
     std::set<const Entry*, SameReturns> pfl(SameReturns{results});
-    const auto is = [&](const Entry& entry, std::string_view framework) {
-      return results.methods[at(entry.method)].framework == framework &&
+    const auto is = [&](const Entry& entry, Learning learning) {
+      return learning_of(results.methods[at(entry.method)]) == learning &&
              entry.done == entry.planned();
     };
     for (const Entry& entry : summary.of_group(g))
-      if (is(entry, "pfl")) pfl.insert(&entry);
+      if (is(entry, Learning::prediction)) pfl.insert(&entry);
     for (const Entry& entry : summary.of_group(g))
-      if (is(entry, "dfl"))
+      if (is(entry, Learning::decision))
         if (const auto found = pfl.find(&entry); found != pfl.end())
           out[{entry.method, (*found)->method}].push_back(g);
   }

@@ -3,11 +3,9 @@
 
 #include <map>
 
-#include "report/assets.hpp"
-#include "report/encode.hpp"
-#include "report/escape.hpp"
-#include "report/page_data.hpp"
+#include "report/page_parts.hpp"
 #include "report/table_builder.hpp"
+#include "report/table_writers.hpp"
 #include "sharpen/report/report.hpp"
 
 namespace sharpen::report {
@@ -61,15 +59,15 @@ std::string markets_html(const Results& results) {
               .rows = {}};
   for (const study::Market& market : results.markets) {
     Row row;
-    row.cells = {Cell::of(market.name),
-                 Cell::count(static_cast<Index>(market.tickers.size())),
-                 Cell::of(market.first_date),
-                 Cell::count(market.training_rows),
-                 Cell::of(market.dates.empty() ? "–" : market.dates.front()),
-                 Cell::of(market.dates.empty() ? "–" : market.dates.back()),
-                 Cell::count(static_cast<Index>(market.dates.size())),
-                 Cell::of(market.source),
-                 Cell::of(market.checksum)};
+    row.cells = {TableCell::of(market.name),
+                 TableCell::count(static_cast<Index>(market.tickers.size())),
+                 TableCell::of(market.first_date),
+                 TableCell::count(market.training_rows),
+                 TableCell::of(market.dates.empty() ? "–" : market.dates.front()),
+                 TableCell::of(market.dates.empty() ? "–" : market.dates.back()),
+                 TableCell::count(static_cast<Index>(market.dates.size())),
+                 TableCell::of(market.source),
+                 TableCell::of(market.checksum)};
     table.rows.push_back(std::move(row));
   }
   return table.rows.empty() ? std::string() : to_html(table);

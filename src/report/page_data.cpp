@@ -1,6 +1,7 @@
-#include "report/page_data.hpp"
+#include "report/page_parts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -8,9 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "report/encode.hpp"
-#include "report/escape.hpp"
 #include "report/table_builder.hpp"
+#include "report/table_writers.hpp"
 
 namespace sharpen::report {
 
@@ -26,6 +26,8 @@ constexpr Index kBlocks = 104;      // columns of the picture of weights
 constexpr std::size_t kNames = 18;  // rows of it
 constexpr std::size_t kHeld = 18;   // rows of the list of names held
 constexpr std::size_t kMostPictures = 400;
+// Of the paper's methods, those that its figures of daily returns show beside its own.
+constexpr std::array<std::string_view, 2> kInFigures = {"oscar", "mssrm"};
 
 // Little-endian whatever the machine.
 template <class T>
@@ -67,9 +69,14 @@ Json methods_json(const Results& results) {
     const std::string_view role = method.role == study::Role::paper ? "paper"
                                   : method.role == study::Role::own ? "own"
                                                                     : "sweep";
+    const Learning learning = learning_of(method);
+    const bool in_figures = method.role == study::Role::paper &&
+                            std::ranges::find(kInFigures, method.optimizer) != kInFigures.end();
     out.push_back({{"label", clean(method.label)},
-                   {"framework", clean(method.framework)},
+                   {"predicts", learning == Learning::prediction},
+                   {"decides", learning == Learning::decision},
                    {"optimizer", clean(method.optimizer)},
+                   {"inFigures", in_figures},
                    {"role", role}});
   }
   return out;

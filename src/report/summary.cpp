@@ -8,6 +8,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "report/table_builder.hpp"
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/base/error.hpp"
 
@@ -258,14 +259,14 @@ void compare_best(Summary& out, const backtest::BootstrapSettings& settings,
   }
 }
 
-// The methods of a group that compete, are of this framework and have runs without ruin, by cost.
+// The methods of a group that compete, learn so and have runs without ruin, by cost.
 std::map<double, std::vector<Index>> by_cost(const Results& results, const Summary& summary,
                                              Index group, const std::vector<bool>& competes,
-                                             std::string_view framework) {
+                                             Learning learning) {
   std::map<double, std::vector<Index>> out;
   for (const Entry& entry : summary.of_group(group)) {
     const double cost = summary.costs[at(entry.method)];
-    if (competes[at(entry.method)] && results.methods[at(entry.method)].framework == framework &&
+    if (competes[at(entry.method)] && learning_of(results.methods[at(entry.method)]) == learning &&
         !std::isnan(cost) && entry.done > 0 && entry.ruined == 0)
       out[cost].push_back(entry.method);
   }
@@ -282,8 +283,8 @@ void compare_planned(const Results& results, Summary& out,
   std::vector<Pairs> all;
   std::size_t count = 0;
   for (Index g = 0; g < static_cast<Index>(out.groups.size()); ++g) {
-    auto pfl = by_cost(results, out, g, competes, "pfl");
-    for (auto& [cost, dfl] : by_cost(results, out, g, competes, "dfl")) {
+    auto pfl = by_cost(results, out, g, competes, Learning::prediction);
+    for (auto& [cost, dfl] : by_cost(results, out, g, competes, Learning::decision)) {
       count += dfl.size() * pfl[cost].size();
       all.push_back({g, std::move(dfl), std::move(pfl[cost])});
     }

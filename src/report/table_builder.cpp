@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <utility>
 
 namespace sharpen::report {
 
@@ -28,11 +31,28 @@ std::string seed_text(const study::Cell& cell) {
 
 bool is_better(double a, double b, int better) { return better > 0 ? a > b : a < b; }
 
-bool is_ranked(const Cell& cell) { return std::isfinite(cell.value) && (cell.marks & ruined) == 0; }
+bool is_ranked(const TableCell& cell) {
+  return std::isfinite(cell.value) && (cell.marks & ruined) == 0;
+}
 
 }  // namespace
 
-std::vector<Column> Builder::row_names() const { return {{.head = "market"}, {.head = "k"}}; }
+Learning learning_of(const study::Method& method) {
+  constexpr std::array<std::pair<std::string_view, Learning>, 2> kFrameworks = {
+      {{"pfl", Learning::prediction}, {"dfl", Learning::decision}}};
+  for (const auto& [framework, learning] : kFrameworks)
+    if (method.framework == framework) return learning;
+  return Learning::none;
+}
+
+Table Builder::table(std::string_view name, std::string title, std::vector<Column> more) const {
+  Table out{.name = std::string(name),
+            .title = std::move(title),
+            .columns = {{.head = "market"}, {.head = "k"}},
+            .rows = {}};
+  std::ranges::move(more, std::back_inserter(out.columns));
+  return out;
+}
 
 Row Builder::row_of(Index group) const {
   const Group& of = summary.groups[at(group)];
@@ -43,7 +63,16 @@ Row Builder::row_of(Index group) const {
   row.k = of.k;
   row.k_given = of.k_given;
   row.rule = group > 0 && summary.groups[at(group - 1)].market != of.market;
-  row.cells = {Cell::of(market_text(market)), Cell::of(k_text(of))};
+  row.cells = {TableCell::of(market_text(market)), TableCell::of(k_text(of))};
+  return row;
+}
+
+Row Builder::row_of(const Entry& entry) const {
+  const study::Method& method = results.methods[at(entry.method)];
+  Row row = row_of(entry.group);
+  row.method = method.name;
+  row.rule = false;
+  row.cells.push_back(TableCell::of(method.label));
   return row;
 }
 
@@ -61,11 +90,11 @@ void Builder::add_method_columns(Table& table, Figure figure) const {
   }
 }
 
-Cell Builder::estimate_cell(Index group, Index method, Figure figure) const {
+TableCell Builder::estimate_cell(Index group, Index method, Figure figure) const {
   const Entry& entry = summary.entry(group, method);
-  Cell cell;
+  TableCell cell;
   if (entry.planned() == 0) return cell;
-  cell.kind = Cell::Kind::estimate;
+  cell.kind = TableCell::Kind::estimate;
   cell.value = entry[figure].mean;
   cell.sd = entry[figure].sd;
   cell.digits = info(figure).digits;
@@ -97,13 +126,13 @@ void Builder::mark_best_of(Row& row, std::size_t first, std::span<const Index> m
   for (std::size_t i = 0; i < methods.size(); ++i) {
     if (!competes(i)) continue;
     const Best& best = at_cost.at(cost(i));
-    Cell& cell = row.cells[first + i];
+    TableCell& cell = row.cells[first + i];
     if (best.ranked > 1 && cell.value == best.value) cell.emphasis = Emphasis::best;
   }
 }
 
 void Builder::mark_best(Row& row, Figure figure) const {
-  const std::size_t first = row_names().size(), competing = at(summary.competing);
+  const std::size_t first = kRowNames, competing = at(summary.competing);
   const int better = info(figure).better;
   mark_best_of(row, first, std::span(summary.columns).first(competing), better);
   std::map<double, double> best;  // at each cost
@@ -111,7 +140,7 @@ void Builder::mark_best(Row& row, Figure figure) const {
     if (row.cells[first + c].emphasis == Emphasis::best)
       best[summary.costs[at(summary.columns[c])]] = row.cells[first + c].value;
   for (std::size_t c = competing; c < summary.columns.size(); ++c) {
-    Cell& cell = row.cells[first + c];
+    TableCell& cell = row.cells[first + c];
     const double cost = summary.costs[at(summary.columns[c])];
     if (!is_ranked(cell) || std::isnan(cost)) continue;
     const auto rival = best.find(cost);
@@ -126,24 +155,19 @@ bool Builder::has_several_costs(std::span<const Index> methods) const {
 }
 
 Table cells_table(const Builder& make) {
-  Table out{
-      .name = "cells", .title = "What has been computed", .columns = make.row_names(), .rows = {}};
-  out.columns.push_back({.head = "method"});
+  Table out = make.table("cells", "What has been computed", {{.head = "method"}});
   for (const char* head : {"planned", "done", "failed", "missing", "ruined"})
     out.columns.push_back({.head = head, .figure = head});
   out.columns.push_back({.head = "seconds each", .figure = "seconds"});
   for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
     bool first = true;
     for (const Entry& entry : make.summary.of_group(static_cast<Index>(g))) {
-      Row row = make.row_of(entry.group);
-      row.method = make.results.methods[at(entry.method)].name;
-      row.rule = first;
-      first = false;
-      row.cells.push_back(Cell::of(make.results.methods[at(entry.method)].label));
+      Row row = make.row_of(entry);
+      row.rule = std::exchange(first, false);
       for (const Index count :
            {entry.planned(), entry.done, entry.failed, entry.missing, entry.ruined})
-        row.cells.push_back(Cell::count(count));
-      row.cells.push_back(Cell::number(entry[Figure::seconds].mean, 1));
+        row.cells.push_back(TableCell::count(count));
+      row.cells.push_back(TableCell::number(entry[Figure::seconds].mean, 1));
       out.rows.push_back(std::move(row));
     }
   }
@@ -152,37 +176,30 @@ Table cells_table(const Builder& make) {
 }
 
 Table failures_table(const Builder& make) {
-  Table out{
-      .name = "failures", .title = "Cells that failed", .columns = make.row_names(), .rows = {}};
-  out.columns.push_back({.head = "method"});
-  out.columns.push_back({.head = "seed"});
-  out.columns.push_back({.head = "reason", .figure = "reason"});
+  Table out =
+      make.table("failures", "Cells that failed",
+                 {{.head = "method"}, {.head = "seed"}, {.head = "reason", .figure = "reason"}});
   for (const Entry& entry : make.summary.entries)
     for (const Index c : entry.cells) {
       const study::Cell& cell = make.results.cells[at(c)];
       if (cell.state != CellState::failed) continue;
-      Row row = make.row_of(entry.group);
-      row.rule = false;
-      row.method = make.results.methods[at(entry.method)].name;
+      Row row = make.row_of(entry);
       row.seed = seed_text(cell);
-      row.cells.push_back(Cell::of(make.results.methods[at(entry.method)].label));
-      row.cells.push_back(Cell::of(row.seed));
-      row.cells.push_back(Cell::of(cell.reason));
+      row.cells.push_back(TableCell::of(row.seed));
+      row.cells.push_back(TableCell::of(cell.reason));
       out.rows.push_back(std::move(row));
     }
   return out;
 }
 
 Table warnings_table(const Builder& make) {
-  Table out{.name = "warnings", .title = "Warnings", .columns = make.row_names(), .rows = {}};
-  out.columns.push_back({.head = "method"});
-  out.columns.push_back({.head = "warning", .figure = "warning"});
-  out.columns.push_back({.head = "runs", .figure = "runs"});
-  const auto add = [&](Row row, std::string label, const std::string& text, Index runs) {
-    row.rule = false;
-    row.cells.push_back(Cell::of(std::move(label)));
-    row.cells.push_back(Cell::of(text));
-    row.cells.push_back(runs > 0 ? Cell::count(runs) : Cell());
+  Table out = make.table("warnings", "Warnings",
+                         {{.head = "method"},
+                          {.head = "warning", .figure = "warning"},
+                          {.head = "runs", .figure = "runs"}});
+  const auto add = [&](Row row, std::string_view text, const TableCell& runs) {
+    row.cells.push_back(TableCell::of(std::string(text)));
+    row.cells.push_back(runs);
     out.rows.push_back(std::move(row));
   };
   for (const study::Market& market : make.results.markets) {
@@ -192,8 +209,8 @@ Table warnings_table(const Builder& make) {
       row.market = market.name;
       row.assets = static_cast<Index>(market.tickers.size());
       row.item = ++item;
-      row.cells = {Cell::of(market_text(market)), Cell::of("")};
-      add(std::move(row), "", warning, 0);
+      row.cells = {TableCell::of(market_text(market)), TableCell::of(""), TableCell::of("")};
+      add(std::move(row), warning, TableCell());
     }
   }
   // The seeds of a method mostly say the same: each text once, with how many say it.
@@ -202,16 +219,14 @@ Table warnings_table(const Builder& make) {
     std::map<std::string_view, std::size_t> known;
     for (const Index c : entry.cells)
       for (const std::string& warning : make.results.cells[at(c)].warnings) {
-        const auto [place, is_new] = known.try_emplace(warning, texts.size());
+        const auto [known_text, is_new] = known.try_emplace(warning, texts.size());
         if (is_new) texts.emplace_back(warning, 0);
-        ++texts[place->second].second;
+        ++texts[known_text->second].second;
       }
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      Row row = make.row_of(entry.group);
-      row.method = make.results.methods[at(entry.method)].name;
+      Row row = make.row_of(entry);
       row.item = static_cast<Index>(i) + 1;
-      add(std::move(row), make.results.methods[at(entry.method)].label, std::string(texts[i].first),
-          texts[i].second);
+      add(std::move(row), texts[i].first, TableCell::count(texts[i].second));
     }
   }
   return out;
@@ -220,7 +235,7 @@ Table warnings_table(const Builder& make) {
 void add_mark_notes(Table& table) {
   unsigned marks = 0;
   for (const Row& row : table.rows)
-    for (const Cell& cell : row.cells) marks |= cell.marks;
+    for (const TableCell& cell : row.cells) marks |= cell.marks;
   if ((marks & incomplete) != 0)
     table.notes.emplace_back(
         "† fewer runs than planned have this figure: some are missing, have failed, or it does not "

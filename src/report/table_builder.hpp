@@ -9,18 +9,25 @@
 
 namespace sharpen::report {
 
+constexpr std::size_t kRowNames = 2;  // columns that name the row of a group
+
+// What a method learns from, if it learns.
+enum class Learning { none, prediction, decision };
+Learning learning_of(const study::Method& method);
+
 struct Builder {
   const study::Results& results;
   const Summary& summary;
 
-  // market (N) and k.
-  std::vector<Column> row_names() const;
-  // The row of a group, with the cells that name it.
+  // One without rows, whose first columns name market (N) and k, and then what `more` say.
+  Table table(std::string_view name, std::string title, std::vector<Column> more = {}) const;
+  // The row of a group, with the cells that name it; of an entry: with its method's label too.
   Row row_of(Index group) const;
+  Row row_of(const Entry& entry) const;
   // A column for each of the summary's columns, ours under a heading of their own.
   void add_method_columns(Table& table, Figure figure) const;
   // Mean and deviation with their marks; none where the study plans no such cell.
-  Cell estimate_cell(Index group, Index method, Figure figure) const;
+  TableCell estimate_cell(Index group, Index method, Figure figure) const;
   // Of a row with a cell per method of the summary's columns.
   void mark_best(Row& row, Figure figure) const;
   // Of the cells of these methods, from `first` on: at every cost those with the best mean, if at

@@ -33,9 +33,10 @@ bool starts_formula(std::string_view text) {
 
 std::string number(double value) { return std::isfinite(value) ? shortest(value) : std::string(); }
 
-std::string line_of(const Table& table, const Column& column, const Row& row, const Cell& cell) {
-  const bool estimate = cell.kind == Cell::Kind::estimate;
-  const bool words = cell.kind == Cell::Kind::text;
+std::string line_of(const Table& table, const Column& column, const Row& row,
+                    const TableCell& cell) {
+  const bool estimate = cell.kind == TableCell::Kind::estimate;
+  const bool words = cell.kind == TableCell::Kind::text;
   const std::string_view standing = cell.emphasis == Emphasis::best    ? "best"
                                     : cell.emphasis == Emphasis::apart ? "apart"
                                                                        : "";
@@ -70,7 +71,7 @@ std::string to_csv(std::span<const Table> tables) {
   for (const Table& table : tables)
     for (const Row& row : table.rows)
       for (std::size_t c = 0; c < table.columns.size(); ++c)
-        if (!table.columns[c].figure.empty() && row.cells[c].kind != Cell::Kind::none)
+        if (!table.columns[c].figure.empty() && row.cells[c].kind != TableCell::Kind::none)
           out += line_of(table, table.columns[c], row, row.cells[c]);
   return out;
 }

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "report/escape.hpp"
+#include "report/table_writers.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/table.hpp"
 
@@ -11,38 +11,33 @@ namespace sharpen::report {
 
 namespace {
 
-std::string marks_text(unsigned marks) {
-  std::string out;
-  if ((marks & three_stars) != 0) out += "***";
-  if ((marks & two_stars) != 0) out += "**";
-  if ((marks & one_star) != 0) out += "*";
-  if ((marks & incomplete) != 0) out += "†";
-  if ((marks & ruined) != 0) out += "‡";
-  if ((marks & contrary) != 0) out += "§";
-  return out.empty() ? out : "<sup>" + out + "</sup>";
+std::string marks_html(unsigned marks) {
+  const std::string signs = marks_text(marks);
+  return signs.empty() ? signs : "<sup>" + signs + "</sup>";
 }
 
 // A true minus, the marks behind the mean, and the spread in a quieter voice.
-std::string figure_html(const Cell& cell) {
+std::string figure_html(const TableCell& cell) {
   const auto number = [&](double value) {
     std::string text = number_text(value, cell.digits);
     if (text.starts_with('-')) text.replace(0, 1, "−");
     return text;
   };
-  std::string out = number(cell.value) + marks_text(cell.marks);
-  if (cell.kind == Cell::Kind::estimate && std::isfinite(cell.value) && std::isfinite(cell.sd))
+  std::string out = number(cell.value) + marks_html(cell.marks);
+  if (cell.kind == TableCell::Kind::estimate && std::isfinite(cell.value) && std::isfinite(cell.sd))
     out += "<span class=\"sd\"> ± " + number(cell.sd) + "</span>";
   return out;
 }
 
-std::string cell_html(const Cell& cell, bool names_row) {
-  std::string inside = cell.kind == Cell::Kind::none ? ""
-                       : cell.kind == Cell::Kind::text
-                           ? html_escaped(cell.text) + marks_text(cell.marks)
+std::string cell_html(const TableCell& cell, bool names_row) {
+  std::string inside = cell.kind == TableCell::Kind::none ? ""
+                       : cell.kind == TableCell::Kind::text
+                           ? html_escaped(cell.text) + marks_html(cell.marks)
                            : figure_html(cell);
   if (cell.emphasis == Emphasis::best) inside = "<strong>" + inside + "</strong>";
   if (cell.emphasis == Emphasis::apart) inside = "<em>" + inside + "</em>";
-  const bool figure = cell.kind == Cell::Kind::number || cell.kind == Cell::Kind::estimate;
+  const bool figure =
+      cell.kind == TableCell::Kind::number || cell.kind == TableCell::Kind::estimate;
   const std::string value =
       figure && std::isfinite(cell.value) ? " data-value=\"" + shortest(cell.value) + "\"" : "";
   constexpr std::size_t kLongest = 40;  // characters, beyond which words go over several lines

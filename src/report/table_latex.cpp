@@ -1,11 +1,12 @@
 // Tables in LaTeX, for booktabs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "report/escape.hpp"
+#include "report/table_writers.hpp"
 #include "sharpen/report/table.hpp"
 
 namespace sharpen::report {
@@ -73,31 +74,29 @@ std::string number(double value, int digits) {
 
 std::string bold(const std::string& text) { return "\\textbf{\\boldmath " + text + "}"; }
 
-std::string marks_text(unsigned marks) {
-  std::string out;
-  if ((marks & three_stars) != 0) out += "$^{***}$";
-  if ((marks & two_stars) != 0) out += "$^{**}$";
-  if ((marks & one_star) != 0) out += "$^{*}$";
-  if ((marks & incomplete) != 0) out += "\\textdagger{}";
-  if ((marks & ruined) != 0) out += "\\textdaggerdbl{}";
-  if ((marks & contrary) != 0) out += "\\textsection{}";
-  return out;
+// Stars are set high, the other signs are high by themselves.
+std::string marks_latex(unsigned marks) {
+  const std::string signs = marks_text(marks);
+  const std::size_t stars = std::min(signs.find_first_not_of('*'), signs.size());
+  const std::string raised = stars == 0 ? "" : "$^{" + signs.substr(0, stars) + "}$";
+  return raised + latex_escaped(signs.substr(stars));
 }
 
-std::string cell_text(const Cell& cell) {
+std::string cell_text(const TableCell& cell) {
   std::string text;
-  if (cell.kind == Cell::Kind::text) {
+  if (cell.kind == TableCell::Kind::text) {
     text = latex_escaped(cell.text);
-  } else if (cell.kind != Cell::Kind::none) {
+  } else if (cell.kind != TableCell::Kind::none) {
     text = number(cell.value, cell.digits);
-    if (cell.kind == Cell::Kind::estimate && std::isfinite(cell.value) && std::isfinite(cell.sd))
+    if (cell.kind == TableCell::Kind::estimate && std::isfinite(cell.value) &&
+        std::isfinite(cell.sd))
       text = fmt::format("${} \\pm {}$", digits_text(cell.value, cell.digits),
                          digits_text(cell.sd, cell.digits));
   }
   if (cell.emphasis == Emphasis::best) text = bold(text);
   // Digits in mathematics have no italics.
   if (cell.emphasis == Emphasis::apart) text = "\\underline{" + text + "}";
-  return text + marks_text(cell.marks);
+  return text + marks_latex(cell.marks);
 }
 
 std::string group_lines(const Table& table) {

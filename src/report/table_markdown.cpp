@@ -1,27 +1,17 @@
 // Tables in GitHub's Markdown.
-#include "report/escape.hpp"
+#include "report/table_writers.hpp"
 #include "sharpen/report/table.hpp"
 
 namespace sharpen::report {
 
 namespace {
 
-std::string marks_text(unsigned marks) {
-  std::string out;
-  if ((marks & three_stars) != 0) out += "\\*\\*\\*";
-  if ((marks & two_stars) != 0) out += "\\*\\*";
-  if ((marks & one_star) != 0) out += "\\*";
-  if ((marks & incomplete) != 0) out += "†";
-  if ((marks & ruined) != 0) out += "‡";
-  if ((marks & contrary) != 0) out += "§";
-  return out;
-}
-
-std::string cell_text(const Cell& cell) {
-  std::string text = cell.kind == Cell::Kind::text ? markdown_escaped(cell.text) : plain_text(cell);
+std::string cell_text(const TableCell& cell) {
+  std::string text =
+      cell.kind == TableCell::Kind::text ? markdown_escaped(cell.text) : plain_text(cell);
   if (cell.emphasis == Emphasis::best) text = "**" + text + "**";
   if (cell.emphasis == Emphasis::apart) text = "*" + text + "*";
-  return text + marks_text(cell.marks);
+  return text + markdown_escaped(marks_text(cell.marks));
 }
 
 // Markdown has no headings over several columns: the group goes before the head.
@@ -56,7 +46,7 @@ std::string to_markdown(const Table& table) {
   out += "\n";
   for (const Row& row : table.rows) {
     out += "|";
-    for (const Cell& cell : row.cells) out += " " + cell_text(cell) + " |";
+    for (const TableCell& cell : row.cells) out += " " + cell_text(cell) + " |";
     out += "\n";
   }
   for (const std::string& note : notes_of(table, "Bold", "italics"))

@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "report/escape.hpp"
+#include "report/table_writers.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/table.hpp"
 
@@ -39,19 +39,8 @@ bool within(char32_t code, const std::array<std::pair<char32_t, char32_t>, N>& r
       ranges, [&](const auto& range) { return code >= range.first && code <= range.second; });
 }
 
-std::string marks_text(unsigned marks) {
-  std::string out;
-  if ((marks & three_stars) != 0) out += "***";
-  if ((marks & two_stars) != 0) out += "**";
-  if ((marks & one_star) != 0) out += "*";
-  if ((marks & incomplete) != 0) out += "†";
-  if ((marks & ruined) != 0) out += "‡";
-  if ((marks & contrary) != 0) out += "§";
-  return out;
-}
-
-std::string cell_text(const Cell& cell, bool key) {
-  if (cell.kind == Cell::Kind::text)
+std::string cell_text(const TableCell& cell, bool key) {
+  if (cell.kind == TableCell::Kind::text)
     return printable(cell.text, key ? kWidestName : kMostWords) + marks_text(cell.marks);
   const std::string_view sign = cell.emphasis == Emphasis::best    ? "▸"
                                 : cell.emphasis == Emphasis::apart ? "▹"
@@ -61,9 +50,10 @@ std::string cell_text(const Cell& cell, bool key) {
 
 // A cell as the lines it takes: words are broken at spaces, so that what to do about a warning is
 // not cut off.
-std::vector<std::string> lines_of(const Cell& cell, bool key) {
+std::vector<std::string> lines_of(const TableCell& cell, bool key) {
   const std::string text = cell_text(cell, key);
-  if (key || cell.kind != Cell::Kind::text || terminal_width(text) <= kWidestWords) return {text};
+  if (key || cell.kind != TableCell::Kind::text || terminal_width(text) <= kWidestWords)
+    return {text};
   std::vector<std::string> out;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view next = rest.substr(0, rest.find(' '));
@@ -79,8 +69,8 @@ std::vector<std::string> lines_of(const Cell& cell, bool key) {
 }
 
 // Marks hang to the right of the figures, so that the digits stand below each other.
-std::size_t hanging(const Cell& cell) {
-  return cell.kind == Cell::Kind::text ? 0 : terminal_width(marks_text(cell.marks));
+std::size_t hanging(const TableCell& cell) {
+  return cell.kind == TableCell::Kind::text ? 0 : terminal_width(marks_text(cell.marks));
 }
 
 void pad(std::string& line, std::size_t count) { line.append(count, ' '); }

@@ -28,10 +28,7 @@ double per_year(const Results& results, const Group& group) {
 
 // A column per method, a row per market and k, one figure.
 Table matrix(const Builder& make, Figure figure, std::string_view table_name, std::string title) {
-  Table out{.name = std::string(table_name),
-            .title = std::move(title),
-            .columns = make.row_names(),
-            .rows = {}};
+  Table out = make.table(table_name, std::move(title));
   make.add_method_columns(out, figure);
   for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
     Row row = make.row_of(static_cast<Index>(g));
@@ -77,8 +74,8 @@ constexpr std::string_view kPicked =
     "as lower bounds. A large p says that these days cannot tell the two apart, not that they are "
     "equal.";
 
-Cell method_cell(const Results& results, Index method) {
-  Cell out = Cell::of(results.methods[at(method)].label);
+TableCell method_cell(const Results& results, Index method) {
+  TableCell out = TableCell::of(results.methods[at(method)].label);
   out.name = results.methods[at(method)].name;
   return out;
 }
@@ -105,12 +102,12 @@ Table sharpe_table(const Builder& make) {
   }
   for (Row& row : out.rows) row.cells.resize(out.columns.size());
   for (const Comparison& test : summary.best) {
-    std::vector<Cell>& cells = out.rows[at(test.group)].cells;
+    std::vector<TableCell>& cells = out.rows[at(test.group)].cells;
     const auto level = std::ranges::lower_bound(costs, cost_of(summary, test)) - costs.begin();
     const std::size_t first = methods + 3 * static_cast<std::size_t>(level);
     cells[first] = method_cell(make.results, test.b);
-    cells[first + 1] = Cell::number(test.test.p_value, 3);
-    cells[first + 2] = Cell::number(test.p_adjusted, 3);
+    cells[first + 1] = TableCell::number(test.test.p_value, 3);
+    cells[first + 2] = TableCell::number(test.p_adjusted, 3);
     cells[first + 2].marks = test_marks(test);
   }
   out.notes.push_back(test_note(summary));
@@ -120,21 +117,18 @@ Table sharpe_table(const Builder& make) {
 
 Table comparison_table(const Builder& make, const std::vector<Comparison>& family,
                        std::string_view table_name, std::string title) {
-  Table out{.name = std::string(table_name),
-            .title = std::move(title),
-            .columns = make.row_names(),
-            .rows = {}};
-  out.columns.push_back({.head = "A", .figure = "method_a"});
-  out.columns.push_back({.head = "B", .figure = "method_b"});
-  out.columns.push_back({.head = "days", .figure = "days"});
-  out.columns.push_back({.head = "Sharpe A", .figure = "sharpe_a_annualized"});
-  out.columns.push_back({.head = "Sharpe B", .figure = "sharpe_b_annualized"});
-  out.columns.push_back({.head = "A − B", .figure = "difference_annualized"});
-  out.columns.push_back({.head = "95 % from", .figure = "difference_low_annualized"});
-  out.columns.push_back({.head = "to", .figure = "difference_high_annualized"});
-  out.columns.push_back({.head = "p", .figure = "p_value"});
-  out.columns.push_back({.head = "Holm", .figure = "p_holm"});
-  out.columns.push_back({.head = "better", .figure = "better"});
+  Table out = make.table(table_name, std::move(title),
+                         {{.head = "A", .figure = "method_a"},
+                          {.head = "B", .figure = "method_b"},
+                          {.head = "days", .figure = "days"},
+                          {.head = "Sharpe A", .figure = "sharpe_a_annualized"},
+                          {.head = "Sharpe B", .figure = "sharpe_b_annualized"},
+                          {.head = "A − B", .figure = "difference_annualized"},
+                          {.head = "95 % from", .figure = "difference_low_annualized"},
+                          {.head = "to", .figure = "difference_high_annualized"},
+                          {.head = "p", .figure = "p_value"},
+                          {.head = "Holm", .figure = "p_holm"},
+                          {.head = "better", .figure = "better"}});
   for (const Comparison& c : family) {
     Row row = make.row_of(c.group);
     row.rule = out.rows.empty() || out.rows.back().market != row.market;
@@ -143,14 +137,14 @@ Table comparison_table(const Builder& make, const std::vector<Comparison>& famil
     row.against = make.results.methods[at(c.b)].name;
     row.cells.push_back(method_cell(make.results, c.a));
     row.cells.push_back(method_cell(make.results, c.b));
-    row.cells.push_back(Cell::count(c.test.n));
+    row.cells.push_back(TableCell::count(c.test.n));
     for (const double x :
          {c.test.sharpe_a, c.test.sharpe_b, c.test.difference, c.test.low, c.test.high})
-      row.cells.push_back(Cell::number(root * x, 3));
-    row.cells.push_back(Cell::number(c.test.p_value, 3));
-    row.cells.push_back(Cell::number(c.p_adjusted, 3));
+      row.cells.push_back(TableCell::number(root * x, 3));
+    row.cells.push_back(TableCell::number(c.test.p_value, 3));
+    row.cells.push_back(TableCell::number(c.p_adjusted, 3));
     row.cells.back().marks = test_marks(c);
-    row.cells.push_back(Cell::of(better_text(c)));
+    row.cells.push_back(TableCell::of(better_text(c)));
     out.rows.push_back(std::move(row));
   }
   out.notes.emplace_back(
@@ -183,12 +177,8 @@ Table planned_table(const Builder& make) {
 // The paper's Table 2: a column per value of alpha.
 Table alpha_table(const Builder& make) {
   const Results& results = make.results;
-  Table out{.name = "alpha",
-            .title =
-                "Annualised Sharpe ratio by α, the weight of the decision in "
-                "the loss",
-            .columns = make.row_names(),
-            .rows = {}};
+  Table out =
+      make.table("alpha", "Annualised Sharpe ratio by α, the weight of the decision in the loss");
   std::vector<Index> swept;
   for (std::size_t m = 0; m < results.methods.size(); ++m)
     if (results.methods[m].role == Role::sweep) swept.push_back(static_cast<Index>(m));
@@ -208,9 +198,9 @@ Table alpha_table(const Builder& make) {
     bool any = false;
     for (const Index m : swept) {
       row.cells.push_back(make.estimate_cell(static_cast<Index>(g), m, Figure::sharpe));
-      any = any || row.cells.back().kind != Cell::Kind::none;
+      any = any || row.cells.back().kind != TableCell::Kind::none;
     }
-    make.mark_best_of(row, make.row_names().size(), swept, 1);
+    make.mark_best_of(row, kRowNames, swept, 1);
     if (any) out.rows.push_back(std::move(row));
   }
   out.notes.emplace_back(kSpread);
@@ -222,11 +212,7 @@ Table alpha_table(const Builder& make) {
 // A row per method, a column per figure.
 Table listing(const Builder& make, const std::vector<Figure>& figures, std::string_view table_name,
               std::string title) {
-  Table out{.name = std::string(table_name),
-            .title = std::move(title),
-            .columns = make.row_names(),
-            .rows = {}};
-  out.columns.push_back({.head = "method"});
+  Table out = make.table(table_name, std::move(title), {{.head = "method"}});
   for (const Figure f : figures)
     out.columns.push_back({.head = std::string(info(f).head), .figure = std::string(info(f).name)});
   for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
@@ -234,11 +220,8 @@ Table listing(const Builder& make, const std::vector<Figure>& figures, std::stri
     for (const Entry& entry : make.summary.of_group(static_cast<Index>(g))) {
       const bool any = std::ranges::any_of(figures, [&](Figure f) { return entry[f].n > 0; });
       if (!any) continue;
-      Row row = make.row_of(entry.group);
-      row.method = make.results.methods[at(entry.method)].name;
-      row.rule = first;
-      first = false;
-      row.cells.push_back(Cell::of(make.results.methods[at(entry.method)].label));
+      Row row = make.row_of(entry);
+      row.rule = std::exchange(first, false);
       for (const Figure f : figures)
         row.cells.push_back(make.estimate_cell(entry.group, entry.method, f));
       out.rows.push_back(std::move(row));
@@ -286,7 +269,7 @@ Table trading_table(const Builder& make) {
   std::map<std::string_view, double> costs;
   for (const study::Method& method : make.results.methods) costs[method.name] = method.cost_bps;
   for (Row& row : out.rows)
-    row.cells.insert(row.cells.begin() + place, Cell::number(costs.at(row.method), 1));
+    row.cells.insert(row.cells.begin() + place, TableCell::number(costs.at(row.method), 1));
   out.notes.emplace_back(
       "Turnover: the sum of |trade| per rebalance, bought and sold both counting. Costs are in the "
       "returns already. Names, exposure (gross, net) and weights are means over the days.");

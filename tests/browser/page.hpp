@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "report/encode.hpp"
+#include "report/page_parts.hpp"
 #include "sharpen/report/report.hpp"
 #include "support/files.hpp"
 #include "support/study_results.hpp"

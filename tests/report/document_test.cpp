@@ -137,7 +137,7 @@ study::Results with_noisy_seeds(double drift_of_dfl, double drift_of_pfl) {
   return results;
 }
 
-const Cell& cell_of(const Table& table, std::string_view figure) {
+const TableCell& cell_of(const Table& table, std::string_view figure) {
   for (std::size_t c = 0; c < table.columns.size(); ++c)
     if (table.columns[c].figure == figure) return table.rows.at(0).cells[c];
   throw std::runtime_error("no column " + std::string(figure));
@@ -203,7 +203,7 @@ TEST(Report, OneMethodAloneIsNotTheBestOfAnything) {
   const std::vector<Table> all = tables_of(results);
   const Table& table = table_named(all, "sharpe");
   EXPECT_EQ(table.rows[0].cells[8].emphasis, Emphasis::none);
-  EXPECT_EQ(table.rows[0].cells[2].kind, Cell::Kind::none);
+  EXPECT_EQ(table.rows[0].cells[2].kind, TableCell::Kind::none);
   EXPECT_EQ(table.columns.back().head, "DFL") << "no runner-up, no p";
 }
 
@@ -229,7 +229,7 @@ TEST(Report, AStudyOfOneSeedHasNoDeviations) {
 TEST(Report, SaysWhatIsMissingAndRuined) {
   const study::Results results = with_troubles();
   const std::vector<Table> all = tables_of(results);
-  const Cell& dfl = table_named(all, "sharpe").rows[0].cells[8];
+  const TableCell& dfl = table_named(all, "sharpe").rows[0].cells[8];
   EXPECT_EQ(dfl.runs, 2);
   EXPECT_EQ(dfl.planned, 3);
   EXPECT_EQ(dfl.marks & (incomplete | ruined), incomplete | ruined);
@@ -409,8 +409,8 @@ TEST(Formats, CsvHasWhatTheOthersShow) {
         const std::vector<std::string> fields = split(lines[table.name][next++], ",");
         ASSERT_EQ(fields.size(), 17u);
         EXPECT_EQ(fields[7], table.columns[c].figure);
-        const Cell& cell = table.rows[r].cells[c];
-        if (cell.kind == Cell::Kind::text) {
+        const TableCell& cell = table.rows[r].cells[c];
+        if (cell.kind == TableCell::Kind::text) {
           EXPECT_EQ(fields[14], cell.key());
           continue;
         }

@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "report/assets.hpp"
-#include "report/encode.hpp"
+#include "report/page_parts.hpp"
 #include "sharpen/report/report.hpp"
 #include "support/study_results.hpp"
 

@@ -157,9 +157,9 @@ TEST(Tables, HaveFiguresThatFollowFromTheDailyRowsOfTheStore) {
     for (const Row& row : table.rows)
       for (std::size_t c = 0; c < table.columns.size(); ++c) {
         const Column& column = table.columns[c];
-        const Cell& cell = row.cells[c];
+        const TableCell& cell = row.cells[c];
         const std::string& method = column.method.empty() ? row.method : column.method;
-        if (cell.kind != Cell::Kind::estimate || column.figure.starts_with("regret")) continue;
+        if (cell.kind != TableCell::Kind::estimate || column.figure.starts_with("regret")) continue;
         std::vector<double> values;
         for (const Figures& figures : runs.at({row.market, row.k_given}).at(method))
           values.push_back(figures.at(column.figure));

@@ -15,9 +15,9 @@ using ::testing::Not;
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-Cell estimated(double mean, double sd, Index runs, Index planned) {
-  Cell cell = Cell::number(mean, 3);
-  cell.kind = Cell::Kind::estimate;
+TableCell estimated(double mean, double sd, Index runs, Index planned) {
+  TableCell cell = TableCell::number(mean, 3);
+  cell.kind = TableCell::Kind::estimate;
   cell.sd = sd;
   cell.runs = runs;
   cell.planned = planned;
@@ -38,10 +38,10 @@ Table small_table() {
   row.assets = 7;
   row.k = 2;
   row.k_given = "10%";
-  Cell best = estimated(0.9551, 0.0144, 4, 5);
+  TableCell best = estimated(0.9551, 0.0144, 4, 5);
   best.emphasis = Emphasis::best;
   best.marks = incomplete;
-  row.cells = {Cell::of("X (7)"), estimated(-0.0374, kNone, 1, 1), best};
+  row.cells = {TableCell::of("X (7)"), estimated(-0.0374, kNone, 1, 1), best};
   table.rows.push_back(row);
   return table;
 }
@@ -50,8 +50,8 @@ TEST(Cells, ShowMeanAndDeviation) {
   EXPECT_EQ(plain_text(estimated(0.9551, 0.0144, 5, 5)), "0.955 ± 0.014");
   EXPECT_EQ(plain_text(estimated(0.9551, kNone, 1, 1)), "0.955");
   EXPECT_EQ(plain_text(estimated(kNone, kNone, 0, 5)), "–");
-  EXPECT_EQ(plain_text(Cell::count(12)), "12");
-  EXPECT_EQ(plain_text(Cell()), "");
+  EXPECT_EQ(plain_text(TableCell::count(12)), "12");
+  EXPECT_EQ(plain_text(TableCell()), "");
 }
 
 TEST(Cells, ShowNoNanNoInfinityAndNoNegativeZero) {
@@ -88,7 +88,7 @@ TEST(TextTable, CountsColumnsOfWideAndCombiningCharacters) {
 
 TEST(TextTable, KeepsControlCharactersFromTheTerminal) {
   Table table = small_table();
-  table.rows[0].cells[0] = Cell::of("\x1b[31mred\n");
+  table.rows[0].cells[0] = TableCell::of("\x1b[31mred\n");
   table.columns[1].head = "a\tb";
   EXPECT_THAT(to_text(table), HasSubstr("\\x1b[31mred\\x0a"));
   EXPECT_THAT(to_text(table), HasSubstr("a\\x09b"));
@@ -97,7 +97,7 @@ TEST(TextTable, KeepsControlCharactersFromTheTerminal) {
 
 TEST(TextTable, CutsHugeNames) {
   Table table = small_table();
-  table.rows[0].cells[0] = Cell::of(std::string(5000, 'x'));
+  table.rows[0].cells[0] = TableCell::of(std::string(5000, 'x'));
   EXPECT_LT(to_text(table).size(), 1500u);
 }
 
@@ -206,7 +206,7 @@ TEST(CsvTable, QuotesAsRfc4180Says) {
 
 TEST(HtmlTable, EscapesNamesAndKeepsValuesForSorting) {
   Table table = small_table();
-  table.rows[0].cells[0] = Cell::of("<script>alert(1)</script>");
+  table.rows[0].cells[0] = TableCell::of("<script>alert(1)</script>");
   table.columns[1].head = "\" onclick=\"x";
   table.title = "a & b";
   const std::string html = to_html(table);

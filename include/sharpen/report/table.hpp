@@ -17,11 +17,11 @@
 
 namespace sharpen::report {
 
-// How a cell stands out.
+// How a cell stands out; each writer has its own look for it.
 enum class Emphasis {
   none,
-  best,   // of the methods that compete in its row: bold
-  apart,  // one of ours that is better than all of those: italic
+  best,   // of the methods that compete in its row
+  apart,  // one of ours that is better than all of those
 };
 
 // Signs behind a figure, as bits; the notes of the table explain them.
@@ -34,7 +34,7 @@ enum Mark : unsigned {
   contrary = 1u << 5,     // the test orders two methods otherwise than their means do
 };
 
-struct Cell {
+struct TableCell {
   enum class Kind { none, text, number, estimate };
   Kind kind = Kind::none;
   std::string text = {};  // of Kind::text
@@ -47,11 +47,11 @@ struct Cell {
   Emphasis emphasis = Emphasis::none;
   unsigned marks = 0;
 
-  static Cell of(std::string text);
+  static TableCell of(std::string text);
   // Words for programs: the name of what people read the label of.
   const std::string& key() const { return name.empty() ? text : name; }
-  static Cell number(double value, int digits);
-  static Cell count(Index value) { return number(static_cast<double>(value), 0); }
+  static TableCell number(double value, int digits);
+  static TableCell count(Index value) { return number(static_cast<double>(value), 0); }
 };
 
 struct Column {
@@ -66,9 +66,9 @@ struct Row {
   std::string market = {}, k_given = {}, method = {}, seed = {};
   std::string against = {};  // the method that a test compares `method` with
   Index assets = 0, k = 0;
-  Index item = 0;                // from 1, where all of the above may be alike in several rows
-  std::vector<Cell> cells = {};  // as many as columns
-  bool rule = false;             // a line above: another market begins
+  Index item = 0;                     // from 1, where all of the above may be alike in several rows
+  std::vector<TableCell> cells = {};  // as many as columns
+  bool rule = false;                  // a line above: another market begins
 };
 
 // Which emphasis the cells of a table may have. Each writer says how it shows it.
@@ -85,7 +85,7 @@ struct Table {
 };
 
 // "0.955 ± 0.014", "0.955", "–"; without emphasis and marks.
-std::string plain_text(const Cell& cell);
+std::string plain_text(const TableCell& cell);
 // "0.955", "1.2e+09", "–" for what is not finite.
 std::string number_text(double value, int digits);
 

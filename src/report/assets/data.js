@@ -195,9 +195,9 @@ const Look = (() => {
     .map((_, m) => m)
     .filter((m) => Study.runs.some((run) => run.method === m));
   // Vermilion is for decision-focused learning, wherever it stands.
-  const firstDfl = shown.find((m) => Study.methods[m].framework === "dfl");
+  const firstDfl = shown.find((m) => Study.methods[m].decides);
   // Learned methods take the colours that are easiest to tell apart.
-  const rank = (m) => ["pfl", "dfl"].indexOf(Study.methods[m].framework) >>> 0;
+  const rank = (m) => (Study.methods[m].predicts ? 0 : Study.methods[m].decides ? 1 : 2);
   const others = shown.filter((m) => m !== firstDfl).sort((a, b) => rank(a) - rank(b) || a - b);
   const place = new Map(others.map((m, i) => [m, i >= 1 && firstDfl !== undefined ? i + 1 : i]));
   if (firstDfl !== undefined) place.set(firstDfl, 1);

@@ -17,13 +17,13 @@
   // All while they are few; else what learning is about.
   function startingMethods() {
     if (Look.shown.length <= 5) return Look.shown;
-    const learned = Look.shown.filter((m) => ["pfl", "dfl"].includes(Study.methods[m].framework));
+    const learned = Look.shown.filter((m) => Study.methods[m].predicts || Study.methods[m].decides);
     return (learned.length > 0 ? learned : Look.shown).slice(0, 5);
   }
 
-  function columns(methods, of) {
+  function columns(methods, of, g = group()) {
     return methods
-      .map((m) => ({ m, found: Study.series(group(), m, chosen.seed) }))
+      .map((m) => ({ m, found: Study.series(g, m, chosen.seed) }))
       .filter(({ found }) => found)
       .map(({ m, found }) => ({ m, times: found.times, values: of(found), from: startOf(found) }));
   }
@@ -75,17 +75,16 @@
   // against the two of the paper's figures. Those of the paper come first where there are too many.
   function rivals() {
     const most = 6;
-    const of = (framework) =>
-      Look.shown.filter(
-        (m) => Study.methods[m].framework === framework && Study.methods[m].role !== "sweep",
-      );
+    const compared = Look.shown.filter((m) => Study.methods[m].role !== "sweep");
     const isPaper = (m) => Study.methods[m].role === "paper";
-    const dfl = of("dfl").sort((a, b) => isPaper(b) - isPaper(a) || a - b);
-    const inFigures = (m) => isPaper(m) && ["oscar", "mssrm"].includes(Study.methods[m].optimizer);
+    const dfl = compared
+      .filter((m) => Study.methods[m].decides)
+      .sort((a, b) => isPaper(b) - isPaper(a) || a - b);
+    const pfl = compared.filter((m) => Study.methods[m].predicts);
     const found = [];
     for (const d of dfl) {
       const same = (m) => Study.methods[m].optimizer === Study.methods[d].optimizer;
-      const against = of("pfl").filter((m) => same(m) || (isPaper(d) && inFigures(m)));
+      const against = pfl.filter((m) => same(m) || (isPaper(d) && Study.methods[m].inFigures));
       const added = [...against, d].filter((m) => !found.includes(m));
       if (against.length > 0 && found.length + added.length <= most) found.push(...added);
     }
@@ -106,15 +105,7 @@
       what + ", one panel for each k of the market chosen above, all on one scale.";
     const panels = groupsOf(chosen.market).map((found) => ({
       ...found,
-      columns: shown.methods
-        .map((m) => ({ m, found: Study.series(found.g, m, chosen.seed) }))
-        .filter(({ found: run }) => run)
-        .map(({ m, found: run }) => ({
-          m,
-          times: run.times,
-          values: run.series,
-          from: startOf(run),
-        })),
+      columns: columns(shown.methods, (run) => run.series, found.g),
     }));
     let most = 0;
     for (const panel of panels)
@@ -189,7 +180,7 @@
 
   function drawAll() {
     const here = methodsHere();
-    const preferred = here.find((m) => Study.methods[m].framework === "dfl") ?? here[0];
+    const preferred = here.find((m) => Study.methods[m].decides) ?? here[0];
     keepSelect(get("month-method"), here.map(option), String(preferred));
     keepSelect(get("held-method"), here.map(option), String(preferred));
     fillHeldRuns();
