@@ -74,6 +74,55 @@ void train_member(const Job& job, Index member, const Threads& threads, Conducto
   conductor.done((job.settings.epochs - training.state().epoch) * training.batches());
 }
 
+// A short training on the newest rows: a few batches, and as much validation as keeps its share.
+struct Trial {
+  TrainSettings settings;
+  market::Panel returns;
+};
+
+Trial short_trial(const market::Panel& returns, const TrainSettings& settings) {
+  constexpr Index kBatches = 4;
+  Trial trial{settings, returns};
+  trial.settings.ensemble = 1;
+  trial.settings.warm_start = 0;
+  trial.settings.epochs = 1;
+  const double validation =
+      settings.validation > 0.0 ? std::clamp(settings.validation, 0.1, 0.8) : 0.0;
+  const auto samples = static_cast<Index>(
+      static_cast<double>((kBatches + 1) * settings.batch + 20) / (1.0 - validation));
+  const Index rows = std::min(returns.rows(), settings.lookback + samples);
+  if (rows < returns.rows()) {  // the whole panel splits as it is; a part of it must, too
+    trial.settings.validation = validation;
+    trial.settings.horizon = 1;
+  }
+  market::Panel& some = trial.returns;
+  some.dates.erase(some.dates.begin(), some.dates.end() - rows);
+  some.values.erase(some.values.begin(), some.values.end() - rows * returns.n());
+  return trial;
+}
+
+// What a training holds at its fullest; `share`: how many times the risk of the trial's data.
+double gigabytes_of(const TrainingPlan& plan, const market::Panel& returns,
+                    const TrainSettings& settings, const Dataset& data, double share, int threads) {
+  const double network = static_cast<double>(plan.parameters) * sizeof(float);
+  const auto rows_per_window = static_cast<double>(data.features.rows_per_window());
+  double widths = static_cast<double>(data.features.inputs()) + 2.0;
+  for (const Index width : settings.hidden) widths += 2.0 * static_cast<double>(width);
+  const auto members = static_cast<double>(settings.ensemble);
+  const double running = std::min<double>(threads, members);
+  const bool restricted = settings.layer.reoptimization == layer::Reoptimization::restricted;
+  double layer_bytes = 0.0;
+  if (settings.alpha > 0.0)
+    layer_bytes =
+        running * static_cast<double>(settings.batch) * sizeof(double) *
+        static_cast<double>(12 * returns.n() + (restricted ? data.risk->restriction_size() : 0));
+  return (network * (4.0 * running + members) +
+          running * static_cast<double>(settings.batch) * rows_per_window * widths * sizeof(float) +
+          (data.risk ? static_cast<double>(data.risk->bytes()) * share : 0.0) + layer_bytes +
+          static_cast<double>(returns.rows() * returns.n()) * 12.0) /
+         1e9;
+}
+
 }  // namespace
 
 Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
@@ -124,32 +173,15 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   plan.batches = (split.training + settings.batch - 1) / settings.batch;
   plan.parameters = settings.shape(returns.n()).parameters();
 
-  // A short training on the newest rows: a few batches, and as much validation as keeps its share.
-  constexpr Index kBatches = 4;
-  TrainSettings trial = settings;
-  trial.ensemble = 1;
-  trial.warm_start = 0;
-  trial.epochs = 1;
-  const double validation =
-      settings.validation > 0.0 ? std::clamp(settings.validation, 0.1, 0.8) : 0.0;
-  const auto samples = static_cast<Index>(
-      static_cast<double>((kBatches + 1) * settings.batch + 20) / (1.0 - validation));
-  const Index rows = std::min(returns.rows(), settings.lookback + samples);
-  if (rows < returns.rows()) {  // the whole panel splits as it is; a part of it must, too
-    trial.validation = validation;
-    trial.horizon = 1;
-  }
-  market::Panel some = returns;
-  some.dates.erase(some.dates.begin(), some.dates.end() - rows);
-  some.values.erase(some.values.begin(), some.values.end() - rows * returns.n());
+  const Trial trial = short_trial(returns, settings);
   using Clock = std::chrono::steady_clock;
   const auto seconds = [](Clock::time_point from) {
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
   const auto start = Clock::now();
-  const Dataset data(some.matrix(), trial, threads);
+  const Dataset data(trial.returns.matrix(), trial.settings, threads);
   const double risk_seconds = seconds(start);
-  MemberTraining training(data, trial, 0, threads.count());
+  MemberTraining training(data, trial.settings, 0, threads.count());
   const auto first = Clock::now();
   training.run_epoch(threads, {});
   const double epoch_seconds = seconds(first);
@@ -159,23 +191,7 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   plan.minutes = (risk_seconds * share +
                   epoch_seconds * share * static_cast<double>(settings.epochs) * members) /
                  60.0;
-  const double network = static_cast<double>(plan.parameters) * sizeof(float);
-  const auto rows_per_window = static_cast<double>(data.features.rows_per_window());
-  double widths = static_cast<double>(data.features.inputs()) + 2.0;
-  for (const Index width : settings.hidden) widths += 2.0 * static_cast<double>(width);
-  const double running = std::min<double>(threads.count(), members);
-  const bool restricted = settings.layer.reoptimization == layer::Reoptimization::restricted;
-  double layer_bytes = 0.0;
-  if (settings.alpha > 0.0)
-    layer_bytes =
-        running * static_cast<double>(settings.batch) * sizeof(double) *
-        static_cast<double>(12 * returns.n() + (restricted ? data.risk->restriction_size() : 0));
-  plan.gigabytes =
-      (network * (4.0 * running + members) +
-       running * static_cast<double>(settings.batch) * rows_per_window * widths * sizeof(float) +
-       (data.risk ? static_cast<double>(data.risk->bytes()) * share : 0.0) + layer_bytes +
-       static_cast<double>(returns.rows() * returns.n()) * 12.0) /
-      1e9;
+  plan.gigabytes = gigabytes_of(plan, returns, settings, data, share, threads.count());
   return plan;
 }
 
