@@ -11,7 +11,7 @@
 
 #include "../tests/support/study_results.hpp"
 #include "measure.hpp"
-#include "report/encode.hpp"
+#include "report/page_parts.hpp"
 #include "sharpen/report/report.hpp"
 
 namespace {

@@ -40,7 +40,6 @@ set_property(SOURCE ${kernel_sources} APPEND PROPERTY COMPILE_OPTIONS
 set_property(SOURCE
   "${PROJECT_SOURCE_DIR}/src/base/random.cpp"
   "${PROJECT_SOURCE_DIR}/src/market/simulate.cpp"
-  "${PROJECT_SOURCE_DIR}/src/market/simulate_price.cpp"
   APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
 
 # The thread sanitizer does not see how TBB's own library orders its tasks.

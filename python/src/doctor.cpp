@@ -8,7 +8,7 @@
 #include "panels.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/market/panel_kind.hpp"
+#include "sharpen/market/panel.hpp"
 
 namespace sharpen::python {
 

@@ -9,7 +9,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
-#include "sharpen/market/panel_kind.hpp"
+#include "sharpen/market/panel.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::python {

@@ -18,7 +18,7 @@
 #include "sharpen/base/threads.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/configure.hpp"
-#include "sharpen/market/panel_kind.hpp"
+#include "sharpen/market/panel.hpp"
 #include "sharpen/select/select.hpp"
 #include "work.hpp"
 

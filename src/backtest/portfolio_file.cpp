@@ -41,9 +41,7 @@ double parse_weight(CsvCursor& cursor, const std::string& asset) {
     fail_at(position, fmt::format("the weight is missing, at {} (asset {}); fill it or drop the "
                                   "row",
                                   spelled(position), shortened(asset)));
-  const NumberFault fault = explain_number(text);
-  fail_at(position, fmt::format("{}, at {} (weight of asset {}); {}", fault.what, spelled(position),
-                                shortened(asset), fault.remedy));
+  fail_number(position, text, "weight of asset " + shortened(asset));
 }
 
 }  // namespace

@@ -63,9 +63,7 @@ std::string parse_day(const CsvCursor& cursor, std::string_view text, const Save
 
 double parse_return(const CsvCursor& cursor, std::string_view text, const std::string& date) {
   if (const auto value = parse_number(text)) return *value;
-  const NumberFault fault = explain_number(text);
-  fail_at(cursor.position(), fmt::format("{}, at {} (return on {}); {}", fault.what,
-                                         spelled(cursor.position()), date, fault.remedy));
+  fail_number(cursor.position(), text, "return on " + date);
 }
 
 void parse_returns(std::string_view text, std::string_view name, SavedRun& run) {

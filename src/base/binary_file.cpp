@@ -1,22 +1,16 @@
 #include "base/binary_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <limits>
 #include <new>
-#include <system_error>
 
-#include "base/descriptor.hpp"
 #include "base/file_position.hpp"
-#include "base/text_file.hpp"
+#include "base/input_file.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen {
@@ -108,46 +102,17 @@ void check_length(std::uint64_t length, std::size_t has, std::string_view name,
                              kind.noun, length, kind.remedy));
 }
 
-class InputFile {
- public:
-  explicit InputFile(const std::filesystem::path& file)
-      : name_(file.string()), descriptor_(name_.c_str()) {
-    if (name_.empty()) throw InputError("the file name is empty; name the file to read");
-    if (descriptor_.get() < 0 || ::fstat(descriptor_.get(), &info_) != 0) fail(errno);
-    if (S_ISDIR(info_.st_mode)) refuse(name_, "is a directory; name a file in it");
+// Appends up to `most` bytes, fewer only at the end of the file.
+void read_into(std::string& out, const InputFile& input, std::size_t most) {
+  std::size_t done = out.size();
+  out.resize(done + most);
+  while (done < out.size()) {
+    const std::size_t got = input.read(out.data() + done, out.size() - done);
+    if (got == 0) break;
+    done += got;
   }
-
-  const std::string& name() const { return name_; }
-
-  // Where the size is known beforehand.
-  bool is_regular() const { return S_ISREG(info_.st_mode); }
-  std::size_t size() const { return static_cast<std::size_t>(std::max<off_t>(info_.st_size, 0)); }
-
-  // Appends up to `most` bytes, fewer only at the end.
-  void read(std::string& out, std::size_t most) const {
-    const std::size_t start = out.size();
-    out.resize(start + most);
-    std::size_t done = start;
-    while (done < out.size()) {
-      const ssize_t got = ::read(descriptor_.get(), out.data() + done, out.size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail(errno);
-      if (got == 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    out.resize(done);
-  }
-
- private:
-  [[noreturn]] void fail(int error) const {
-    const std::string reason = std::generic_category().message(error);
-    refuse(name_, fmt::format("cannot be read: {}; check the path and its permissions", reason));
-  }
-
-  std::string name_;
-  Descriptor descriptor_;
-  struct stat info_ {};
-};
+  out.resize(done);
+}
 
 }  // namespace
 
@@ -264,7 +229,7 @@ void ByteReader::finish() const {
 std::string read_file_of(const FileKind& kind, const std::filesystem::path& file) {
   const InputFile input(file);
   std::string bytes;
-  input.read(bytes, kHeader);
+  read_into(bytes, input, kHeader);
   const std::uint64_t length = checked_header(bytes, input.name(), kind);
   if (input.is_regular()) check_length(length, input.size(), input.name(), kind);
   const std::size_t most = most_memory();
@@ -277,10 +242,10 @@ std::string read_file_of(const FileKind& kind, const std::filesystem::path& file
     if (input.is_regular()) bytes.reserve(length + 1);
     while (bytes.size() < length) {
       const std::size_t before = bytes.size();
-      input.read(bytes, std::min<std::size_t>(kBlock, length - before));
+      read_into(bytes, input, std::min<std::size_t>(kBlock, length - before));
       if (bytes.size() == before) refuse_cut_short(input.name(), kind, before, length);
     }
-    input.read(bytes, 1);  // one byte too many says that there are more
+    read_into(bytes, input, 1);  // one byte too many says that there are more
   } catch (const std::bad_alloc&) {
     refuse(input.name(), fmt::format("is a {} of {} bytes, which do not fit into memory; use a "
                                      "machine with more",

@@ -138,7 +138,7 @@ void write_file(const std::filesystem::path& file, std::string_view text) {
   }
 }
 
-std::filesystem::path led_to(const std::filesystem::path& file) {
+std::filesystem::path link_target(const std::filesystem::path& file) {
   namespace fs = std::filesystem;
   constexpr int kMostLinks = 40;
   std::error_code failed;

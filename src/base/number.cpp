@@ -1,12 +1,11 @@
 #include "base/number.hpp"
 
 #include <fast_float/fast_float.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-
-#include "base/file_position.hpp"
 
 namespace sharpen {
 
@@ -75,6 +74,12 @@ NumberFault explain_number(std::string_view text) {
   if (*stop == '%') return {quoted + " is a percentage", "write 0.015 for 1.5%"};
   const std::string tail(stop, end);
   return {quoted + " has " + shown(tail) + " after the number", plain};
+}
+
+void fail_number(const FilePosition& position, std::string_view text, std::string_view what_it_is) {
+  const NumberFault fault = explain_number(text);
+  fail_at(position, fmt::format("{}, at {} ({}); {}", fault.what, spelled(position), what_it_is,
+                                fault.remedy));
 }
 
 }  // namespace sharpen

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_position.hpp"
+
 namespace sharpen {
 
 // The whole text as a number: [+-]digits[.digits][e[+-]digits], digits on one side of the point
@@ -20,5 +22,10 @@ struct NumberFault {
   std::string remedy;
 };
 NumberFault explain_number(std::string_view text);
+
+// Throws InputError("FILE:LINE:COLUMN: why this is no number, at line L, column C (what it is of);
+// remedy").
+[[noreturn]] void fail_number(const FilePosition& position, std::string_view text,
+                              std::string_view what_it_is);
 
 }  // namespace sharpen

@@ -31,7 +31,4 @@ class TextFile {
   std::size_t capacity_ = 0;
 };
 
-// Half the memory of the machine: the most bytes a text may have, and the most its numbers may.
-std::size_t most_memory();
-
 }  // namespace sharpen

@@ -35,7 +35,7 @@ void keep_inputs(const settings::Values& values, std::initializer_list<std::stri
   for (const std::string_view output : outputs) {
     if (!values.takes(output) || !values.has(output)) continue;
     keep_inputs(values, output, values.text(output));
-    const std::filesystem::path file = led_to(values.text(output));
+    const std::filesystem::path file = link_target(values.text(output));
     for (const auto& [other, name] : written)
       if (name == file)
         throw InputError(fmt::format("{} and {} are the same file; give one of them another name",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "base/vec.hpp"
 #include "layer/kernels.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 constexpr double kMostBeta = 1e6;
 constexpr int kMostBisections = 200;
-constexpr int kMostNewton = 200;  // never reached: every second step halves the bracket
+constexpr int kMostNewton = 200;  // never reached: Newton needs a handful, kept in a bracket
 constexpr int kMostCounts = 48;
 constexpr double kTolerance = 1e-10;     // of |sum(p) - k| / k
 constexpr double kSaturated = 1e-290;    // a sum of v below this has lost its digits
@@ -32,9 +33,9 @@ Range range_of(ConstVec x) {
   return {*least, *most};
 }
 
-// A threshold with exactly k entries above it, if halving the range finds one; NaN where the
-// k-th and the next largest are too close, or tied.
-double counted_threshold(ConstVec x, Index k, Range range, const Kernels& kernels) {
+// A threshold with exactly k entries above it, if halving the range finds one; none where
+// the k-th and the next largest are too close, or tied.
+std::optional<double> counted_threshold(ConstVec x, Index k, Range range, const Kernels& kernels) {
   double low = range.least, high = range.most;
   for (int i = 0; i < kMostCounts; ++i) {
     const double middle = low + 0.5 * (high - low);
@@ -43,7 +44,7 @@ double counted_threshold(ConstVec x, Index k, Range range, const Kernels& kernel
     if (above == k) return middle;
     (above > k ? low : high) = middle;
   }
-  return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
 }
 
 // The split at the k-th largest: scratch holds d_i = beta (x_i - c) of the entries outside K in
@@ -56,9 +57,10 @@ struct Split {
 
 Split split_at(ConstVec x, Index k, double beta, Range range, Vec scratch, const Kernels& kernels) {
   const auto n = static_cast<Index>(x.size());
-  double threshold = counted_threshold(x, k, range, kernels);
+  const std::optional<double> counted = counted_threshold(x, k, range, kernels);
+  double threshold = counted.value_or(0.0);
   Index tied = 0;  // how many entries equal to the threshold belong to K
-  if (std::isnan(threshold)) {
+  if (!counted) {
     const Vec order = scratch.first(x.size());  // the caller's may be longer
     std::copy(x.begin(), x.end(), order.begin());
     const auto kth = order.begin() + (k - 1);

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/file_position.hpp"
-#include "market/suspects.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 

@@ -9,7 +9,7 @@
 #include "base/csv.hpp"
 #include "base/number.hpp"
 #include "base/text_file.hpp"
-#include "market/ticker_row.hpp"
+#include "market/panel_header.hpp"
 #include "sharpen/market/moments.hpp"
 
 namespace sharpen::market {
@@ -37,9 +37,7 @@ double parse_cell(CsvCursor& cursor, const Describe& describe) {
   if (text.empty())
     fail_at(position, fmt::format("the value is missing, at {} ({}); fill it or drop the ticker",
                                   spelled(position), describe()));
-  const NumberFault fault = explain_number(text);
-  fail_at(position, fmt::format("{}, at {} ({}); {}", fault.what, spelled(position), describe(),
-                                fault.remedy));
+  fail_number(position, text, describe());
 }
 
 std::string lower(std::string_view text) {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "base/file_position.hpp"
+#include "base/input_file.hpp"
 #include "base/number.hpp"
 #include "base/text_file.hpp"
 #include "sharpen/market/moments.hpp"
@@ -71,10 +72,7 @@ class Lines {
   double number(Index field, const Describe& describe) const {
     const std::string_view text = fields_[static_cast<std::size_t>(field)];
     if (const auto value = parse_number(text)) return *value;
-    const NumberFault fault = explain_number(text);
-    fail_at(position(field + 1),
-            fmt::format("{}, at {} ({}); {}", fault.what, spelled(position(field + 1)), describe(),
-                        fault.remedy));
+    fail_number(position(field + 1), text, describe());
   }
 
   Index count(Index field, Index most, std::string_view what) const {

@@ -1,7 +1,7 @@
-// What the first lines of a panel's file say about its layout.
+// What the first lines of a CSV file say: its layout, and the tickers that head its columns.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,5 +26,20 @@ PanelHeader parse_panel_header(CsvCursor& cursor);
 
 // Whether a header date,TICKERS... would be taken for another layout; "period" never is.
 bool is_ambiguous_header(const std::vector<std::string>& tickers);
+
+// All fields of the line at the cursor, which is left at the end of the line; more than
+// CsvCursor::kMostColumns beside the first are refused.
+std::vector<std::string> parse_fields(CsvCursor& cursor);
+
+// The tickers of a header line, given its fields: all but the first. At least one, distinct, none
+// empty, all plain text.
+std::vector<std::string> checked_tickers(std::span<const std::string> fields,
+                                         const FilePosition& line);
+
+// Refuses a first field that shows a file separated by tabs.
+void refuse_tabs(std::string_view first_field, const FilePosition& position);
+
+// Refuses a ticker at this position that is empty or not plain text.
+void check_ticker(std::string_view ticker, const FilePosition& position);
 
 }  // namespace sharpen::market

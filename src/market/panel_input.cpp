@@ -9,7 +9,6 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/market/panel_kind.hpp"
 
 namespace sharpen::market {
 

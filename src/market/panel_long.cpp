@@ -7,8 +7,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "market/panel_rows.hpp"
-#include "market/ticker_row.hpp"
+#include "market/panel_csv.hpp"
 
 namespace sharpen::market {
 

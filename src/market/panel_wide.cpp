@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "market/panel_rows.hpp"
-#include "sharpen/market/panel_kind.hpp"
+#include "market/panel_csv.hpp"
 
 namespace sharpen::market {
 

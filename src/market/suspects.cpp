@@ -1,4 +1,4 @@
-#include "market/suspects.hpp"
+#include "sharpen/market/cleaning.hpp"
 
 #include <fmt/format.h>
 

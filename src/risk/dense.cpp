@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "risk/cholesky.hpp"
+#include "risk/factor.hpp"
 #include "risk/kernels.hpp"
 
 namespace sharpen::risk {
@@ -60,9 +60,10 @@ DenseRisk::DenseRisk(Index n, Index samples, Parts parts)
 void DenseRisk::set(Index s, Work& work, bool singular) {
   set_invalid(s);
   Fact& fact = facts_[static_cast<std::size_t>(s)];
-  const double jitter = cholesky_with_jitter({work.Sigma.data(), n_, n_}, work.L.data(), singular);
-  if (std::isnan(jitter)) return;
-  for (Index j = 0; j < n_; ++j) work.Sigma[static_cast<std::size_t>(j * n_ + j)] += jitter;
+  const std::optional<double> jitter =
+      cholesky_with_jitter({work.Sigma.data(), n_, n_}, work.L.data(), singular);
+  if (!jitter) return;
+  for (Index j = 0; j < n_; ++j) work.Sigma[static_cast<std::size_t>(j * n_ + j)] += *jitter;
 
   double* P = store_.data() + s * per_sample_;
   double* b = P + per_sample_ - 2 * np_;
@@ -75,7 +76,7 @@ void DenseRisk::set(Index s, Work& work, bool singular) {
   if (parts_.root && !set_root(s, work)) return;
 
   fact.A = kernels_.gram_mul(P, np_, work.one.data(), b);
-  fact.jitter = jitter;
+  fact.jitter = *jitter;
   if (std::isfinite(fact.A) && fact.A > 0.0) fact.status = Status::ok;
 }
 
@@ -139,16 +140,6 @@ void DenseRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const {
 }
 
 // x = L^T w solves (L^-1)^T x = w: back substitution with the packed inverse.
-void DenseRisk::lower_apply_t(Index s, ConstVec w, Vec out, Vec) const {
-  std::copy(w.begin(), w.end(), out.begin());
-  for (Index i = n_ - 1; i >= 0; --i) {
-    const double* row = inverse(s) + packed_row(i);
-    double* x = out.data();
-    x[i] /= row[i];
-    for (Index j = 0; j < i; ++j) x[j] -= row[j] * x[i];
-  }
-}
-
 void DenseRisk::root_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
   const double* x = padded_copy(m, np_, scratch);
   kernels_.sym_mul(root(s), np_, x, scratch.data() + np_);

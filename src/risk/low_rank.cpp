@@ -136,18 +136,6 @@ void LowRankRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const
   });
 }
 
-void LowRankRisk::lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const {
-  backward(s, scratch, [&](Index j, Index count, const double* d, const double* L, double* v) {
-    for (Index q = 0; q < count; ++q) {
-      v[q] = w[static_cast<std::size_t>(j + q)];
-      double sum = d[q];
-      for (Index i = q; i < count; ++i)
-        sum += L[i * kBlock + q] * w[static_cast<std::size_t>(j + i)];
-      out[static_cast<std::size_t>(j + q)] = sum;
-    }
-  });
-}
-
 // Blocks from the last to the first: d = W_block h; `step` turns d into v (and writes its
 // results); h += U_block^T v.
 template <class Step>

@@ -41,7 +41,6 @@ class LowRankRisk final : public Risk {
   double solve(Index s, ConstVec m, Vec out, Vec scratch) const override;
   void lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const override;
   void lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const override;
-  void lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const override;
   void root_solve(Index s, ConstVec m, Vec out, Vec scratch) const override;
   void apply(Index s, ConstVec w, Vec out, Vec scratch) const override;
   void column(Index s, Index j, Vec out, Vec scratch) const override;

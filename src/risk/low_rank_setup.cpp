@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "risk/factor.hpp"
 #include "risk/kernels.hpp"
 #include "risk/low_rank.hpp"
-#include "risk/window.hpp"
 #include "sharpen/base/threads.hpp"
 
 namespace sharpen::risk {
@@ -97,9 +97,9 @@ void LowRankRisk::set(Index s, const Gram& gram, Work& work) {
   double* b = mu + n();
   double* D = b + n();
   const ConstMat window_rows = returns_.middle_rows(fact.end - T_, T_);
-  const double trace = window_moments(window_rows, {mu, size()}, {D, size()});
-  if (std::isnan(trace)) return;
-  fact.delta = shrinkage_ * trace / static_cast<double>(n());
+  const std::optional<double> trace = window_moments(window_rows, {mu, size()}, {D, size()});
+  if (!trace) return;
+  fact.delta = shrinkage_ * *trace / static_cast<double>(n());
   for (Index j = 0; j < n(); ++j) D[j] = (1.0 - shrinkage_) * D[j] + fact.delta;
 
   // K = U^T U: the window's Gram matrix, centred in both directions.

@@ -7,10 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "risk/cholesky.hpp"
 #include "risk/dense.hpp"
+#include "risk/factor.hpp"
 #include "risk/low_rank.hpp"
-#include "risk/window.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/threads.hpp"
@@ -60,8 +59,8 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
     Centred& c = centred[static_cast<std::size_t>(slot)];
     std::vector<double>& Sigma = work[static_cast<std::size_t>(slot)].Sigma;
     const ConstMat window = returns.middle_rows(ends[static_cast<std::size_t>(s)] - T, T);
-    const double trace = window_moments(window, c.mean, c.variance);
-    if (std::isnan(trace)) return risk->set_invalid(s);
+    const std::optional<double> trace = window_moments(window, c.mean, c.variance);
+    if (!trace) return risk->set_invalid(s);
     for (Index t = 0; t < T; ++t)
       for (Index j = 0; j < n; ++j) {
         const auto at = static_cast<std::size_t>(j);
@@ -76,7 +75,7 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
         Sigma[static_cast<std::size_t>(j * n + i)] = Sigma[static_cast<std::size_t>(i * n + j)];
       Sigma[static_cast<std::size_t>(i * n + i)] = c.variance[static_cast<std::size_t>(i)];
     }
-    shrink(Sigma, n, settings.shrinkage, trace);
+    shrink(Sigma, n, settings.shrinkage, *trace);
     // T centred rows have rank T - 1 at most: no need to wait for a pivot to show it.
     const bool singular = settings.shrinkage == 0.0 && T - 1 < n;
     risk->set(s, work[static_cast<std::size_t>(slot)], singular);

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/vec.hpp"
-#include "risk/cholesky.hpp"
+#include "risk/factor.hpp"
 #include "sharpen/layer/tangent.hpp"
 
 namespace sharpen::select {
@@ -65,7 +65,7 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
     out.support.assign(K.begin(), K.end());
     for (std::size_t s = 0; s < count; ++s) out.weights[static_cast<std::size_t>(K[s])] = w_[s];
     if (std::isfinite(out.sharpe) && risk_squared > 0.0) return;
-  } else if (!std::isnan(direction.C)) {
+  } else if (direction.solved) {
     return;
   }
   // Sigma_KK cannot be factored, or the weights leave the range of doubles.
@@ -85,9 +85,11 @@ void ExactSolver::choose_face(double A, double B, Direction& direction) {
 
 // y_ holds Sigma^-1 m; scale it to unit risk, unless nothing but rounding is left of the signal.
 void ExactSolver::finish(ConstVec b, double A, double B, double C, Direction& direction) {
-  direction.C = std::isfinite(C) ? C : kNaN;
+  direction.C = C;
+  direction.solved = std::isfinite(C);
   const layer::Face face{direction.neutral, A, B};
-  direction.exists = layer::has_direction(face, direction.C, static_cast<Index>(mu_.size()));
+  direction.exists =
+      direction.solved && layer::has_direction(face, C, static_cast<Index>(mu_.size()));
   if (!direction.exists) return;
   if (direction.neutral) layer::net_zero(b, A, y_);
   const double scale = 1.0 / std::sqrt(C);
@@ -113,12 +115,9 @@ ExactSolver::Direction ExactSolver::solve_support(const risk::Risk& risk, Index 
   for (std::vector<double>* X : {&Sigma_, &L_}) X->resize(K.size() * K.size());
   const Mat Sigma{Sigma_.data(), k, k};
   risk.submatrix(sample, K, Sigma, scratch);
-  const double jitter = risk::cholesky_with_jitter(Sigma, L_.data());
-  if (std::isnan(jitter)) {
-    direction.C = kNaN;
-    return direction;
-  }
-  outcome.jitter = std::max(outcome.jitter, jitter);
+  const std::optional<double> jitter = risk::cholesky_with_jitter(Sigma, L_.data());
+  if (!jitter) return direction;
+  outcome.jitter = std::max(outcome.jitter, *jitter);
 
   std::fill(b_.begin(), b_.end(), 1.0);
   substitute(L_, k, false, b_.data());

@@ -23,11 +23,13 @@ class ExactSolver {
            Portfolio& out);
 
  private:
-  // What a solve finds: C and t of unit-risk y_; C = NaN if Sigma_KK cannot be factored.
+  // What a solve finds: C and t of unit-risk y_. Nothing is solved if Sigma_KK cannot be factored
+  // or C is not finite; what is solved may still be no direction.
   struct Direction {
     double C = 0.0;
     double t = 0.0;
     bool neutral = false;
+    bool solved = false;
     bool exists = false;
   };
   Direction solve_full(const risk::Risk& risk, Index sample, Vec scratch);

@@ -15,7 +15,7 @@
 #include <limits>
 
 #include "base/vec.hpp"
-#include "risk/cholesky.hpp"
+#include "risk/factor.hpp"
 #include "select/search.hpp"
 
 namespace sharpen::select {

@@ -66,6 +66,30 @@ void take_largest(std::vector<double>& scores, Index k, std::vector<double>& ord
 
 }  // namespace
 
+std::string_view name(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::oscar: return "oscar";
+    case Optimizer::symmetric: return "symmetric";
+    case Optimizer::greedy: return "greedy";
+    case Optimizer::swap: return "swap";
+  }
+  return "unknown";
+}
+
+void SelectSettings::validate(Index n) const {
+  if (k < 1 || k > n)
+    throw InputError(fmt::format(
+        "k = {} is outside [1, {}]: choose at least one name and at most all {} assets", k, n, n));
+  if (name(optimizer) == "unknown")
+    throw InputError(fmt::format("optimizer = {} is none of oscar, symmetric, greedy, swap",
+                                 static_cast<int>(optimizer)));
+  if (net == layer::Net::any && sizing.kind == layer::Sizing::budget)
+    throw InputError(
+        "net = any does not go with sizing = budget, which divides by the net position: use "
+        "volatility or gross sizing");
+  sizing.validate();
+}
+
 struct Selector::Work {
   Work(const SelectSettings& s, const risk::Risk& risk)
       : settings(s), n(risk.n()), exact(risk.n(), s.k, s.net, s.sizing) {

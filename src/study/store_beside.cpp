@@ -30,7 +30,7 @@ std::string shown(const fs::path& file) { return printable(file.string(), kLonge
 
 // FILE and the ending where links to FILE, there or not yet, lead: as SQLite names what is beside
 // it.
-fs::path beside(const fs::path& file, std::string_view ending) { return led_to(file) += ending; }
+fs::path beside(const fs::path& file, std::string_view ending) { return link_target(file) += ending; }
 
 // The process id in a lock file, in brackets; "" if there is none.
 std::string holder_of(int descriptor) {

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/descriptor.hpp"
+#include "base/input_file.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/study/store.hpp"

@@ -141,7 +141,7 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
   } catch (const SqliteError& error) {
     std::error_code ignored;
     // It never became a study. A link to it is the user's, and stays.
-    if (is_new(file)) std::filesystem::remove(led_to(file), ignored);
+    if (is_new(file)) std::filesystem::remove(link_target(file), ignored);
     fail_to_open(name, error);
   }
 }

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "market/simulate_price.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 

@@ -14,6 +14,6 @@ namespace sharpen {
 void write_file(const std::filesystem::path& file, std::string_view text);
 
 // Where links to `file`, there or not yet, lead; in the folder's one true name, if it has one.
-std::filesystem::path led_to(const std::filesystem::path& file);
+std::filesystem::path link_target(const std::filesystem::path& file);
 
 }  // namespace sharpen

@@ -99,6 +99,9 @@ struct Cleaned {
   Index suspects() const;
 };
 
+// What the rules above find, by column, then row; rows without ticker last. Nothing is handled yet.
+std::vector<Finding> find_suspects(const Panel& raw, PanelKind kind);
+
 // Throws InputError for on_suspect = error if there are suspects, naming the first.
 Cleaned clean(const Panel& raw, const CleaningSettings& settings);
 

@@ -50,6 +50,19 @@ enum class Cells {
              // or the like is NaN, and prices may be zero or negative
 };
 
+// The least value a cell can have.
+double least_value(PanelKind kind, Cells cells);
+
+// Why a number below least_value() is refused, and the remedy.
+struct KindFault {
+  std::string_view what;
+  std::string_view remedy;
+};
+KindFault below_least(PanelKind kind);
+
+// A file of another kind passes every check of its cells; it is told by the whole, NaN left out.
+void check_kind(std::span<const double> values, PanelKind kind, std::string_view file);
+
 // The values as they stand in the file. Values that cannot be of this kind are errors; so is a
 // whole panel that is evidently of another kind (gross returns or prices given as returns).
 // Any readable file will do, pipes such as /dev/stdin included.

@@ -52,4 +52,8 @@ SimulatedMarket simulate_market(const SimulationSettings& settings);
 // The prices alone.
 Panel simulate(const SimulationSettings& settings);
 
+// The price nearest to `price` that has six significant digits, as the double that its decimal text
+// reads back to; kept within [1e-16, 1e16].
+double rounded_price(double price);
+
 }  // namespace sharpen::market

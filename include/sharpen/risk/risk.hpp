@@ -28,7 +28,7 @@ enum class Form { automatic, dense, low_rank };
 // form cost time and memory that only one of the two scores needs. Soft restrictions need no
 // preparation, but are what makes the dense form dear: they move the automatic choice.
 struct Parts {
-  bool lower = true;        // lower_solve, lower_solve_t, lower_apply_t
+  bool lower = true;        // lower_solve, lower_solve_t
   bool root = true;         // root_solve
   bool restriction = true;  // restrict_to will be called: low rank from n > 1.5 T, not 3 T
 };
@@ -56,10 +56,9 @@ class Risk {
 
   // out = Sigma^-1 m; returns C = m^T Sigma^-1 m, as a sum of squares.
   virtual double solve(Index s, ConstVec m, Vec out, Vec scratch) const = 0;
-  // out = L^-1 m, out = L^-T g, out = L^T w.
+  // out = L^-1 m, out = L^-T g.
   virtual void lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const = 0;
   virtual void lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const = 0;
-  virtual void lower_apply_t(Index s, ConstVec w, Vec out, Vec scratch) const = 0;
   // out = Sigma^(-1/2) m, the symmetric root (its own transpose).
   virtual void root_solve(Index s, ConstVec m, Vec out, Vec scratch) const = 0;
   // out = Sigma w.

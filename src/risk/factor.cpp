@@ -1,4 +1,4 @@
-#include "risk/cholesky.hpp"
+#include "risk/factor.hpp"
 
 #include <lapacke.h>
 
@@ -32,17 +32,48 @@ bool lapack_factor(double* A, Index n) {
 
 }  // namespace
 
+std::optional<double> window_moments(ConstMat window, Vec mean, Vec variance) {
+  const Index T = window.rows;
+  const std::size_t n = mean.size();
+  std::fill(mean.begin(), mean.end(), 0.0);
+  std::fill(variance.begin(), variance.end(), 0.0);
+  for (Index t = 0; t < T; ++t) {
+    const double* r = window.row(t).data();
+    for (std::size_t j = 0; j < n; ++j) mean[j] += r[j];
+  }
+  for (double& m : mean) m /= static_cast<double>(T);
+  for (Index t = 0; t < T; ++t) {
+    const double* r = window.row(t).data();
+    for (std::size_t j = 0; j < n; ++j) {
+      const double x = r[j] - mean[j];
+      variance[j] += x * x;
+    }
+  }
+  // The mean of T equal returns is off by up to T eps: what that leaves is no variance.
+  const double rounding = 4.0 * static_cast<double>(T) * std::numeric_limits<double>::epsilon();
+  double trace = 0.0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const double level = rounding * mean[j];
+    const double floor = level * level * static_cast<double>(T);
+    // Where both overflow there is no telling: infinity makes the sample invalid.
+    if (std::isfinite(variance[j]) && variance[j] <= floor) variance[j] = 0.0;
+    variance[j] /= static_cast<double>(T - 1);
+    trace += variance[j];
+  }
+  if (!std::isfinite(trace) || !(trace > 0.0)) return std::nullopt;
+  return trace;
+}
+
 bool cholesky_in_place(double* A, Index n, ConstVec diagonal) {
   return lapack_factor(A, n) &&
          pivots_hold(A, n, 0.0, [&](Index j) { return diagonal[static_cast<std::size_t>(j)]; });
 }
 
-double cholesky_with_jitter(ConstMat Sigma, double* L, bool singular) {
+std::optional<double> cholesky_with_jitter(ConstMat Sigma, double* L, bool singular) {
   const Index n = Sigma.rows;
   double trace = 0.0;
   for (Index j = 0; j < n; ++j) trace += Sigma(j, j);
-  constexpr double kFailed = std::numeric_limits<double>::quiet_NaN();
-  if (!(trace > 0.0) || !std::isfinite(trace)) return kFailed;
+  if (!(trace > 0.0) || !std::isfinite(trace)) return std::nullopt;
 
   double jitter = singular ? kEps * trace : 0.0;
   for (int attempt = singular ? 1 : 0; attempt <= kMostJitters; ++attempt) {
@@ -55,7 +86,7 @@ double cholesky_with_jitter(ConstMat Sigma, double* L, bool singular) {
       return jitter;
     jitter = attempt == 0 ? kEps * trace : 10.0 * jitter;
   }
-  return kFailed;
+  return std::nullopt;
 }
 
 }  // namespace sharpen::risk
