@@ -166,7 +166,7 @@ class Layer {
   Layer(std::shared_ptr<RiskModel> model, const SettingTexts& given, int threads)
       : model_(std::move(model)),
         layer_(layer_settings(given, model_->risk->n()), *model_->risk),
-        threads_(threads) {}
+        threads_(Threads(threads).count()) {}
 
   struct Memory {
     Index batch;
@@ -185,8 +185,7 @@ class Layer {
           return memory;
         }
     }
-    return std::make_unique<Memory>(Memory{batch,
-                                           layer::LayerCache(layer_, batch, threads_.count()),
+    return std::make_unique<Memory>(Memory{batch, layer::LayerCache(layer_, batch, threads_),
                                            std::vector<Outcome>(static_cast<std::size_t>(batch))});
   }
 
@@ -199,13 +198,14 @@ class Layer {
   }
 
   const layer::SparseTangent& layer() const { return layer_; }
-  const Threads& threads() const { return threads_; }
+  // Of one pass: what OpenBLAS may use between passes is the user's to say.
+  Threads threads() const { return Threads(threads_); }
   Index n() const { return layer_.n(); }
 
  private:
   std::shared_ptr<RiskModel> model_;
   layer::SparseTangent layer_;
-  Threads threads_;
+  int threads_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Memory>> idle_;
 };

@@ -13,18 +13,9 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 std::string_view without_sign(std::string_view text) {
   if (!text.empty() && (text[0] == '+' || text[0] == '-')) text.remove_prefix(1);
   return text;
-}
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
-    return std::equal(text.begin(), text.end(), word.begin(), word.end(),
-                      [](char a, char b) { return lower(a) == b; });
-  });
 }
 
 bool starts_like_a_number(std::string_view text) {
@@ -58,7 +49,7 @@ NumberFault explain_number(std::string_view text) {
   if (is_missing(text))
     return {quoted + " stands for a missing value", "fill it, or drop the ticker or the rows"};
   if (is_one_of(rest, {"inf", "infinity"})) return {quoted + " is not a finite number", plain};
-  if (rest.size() > 1 && rest[0] == '0' && lower(rest[1]) == 'x')
+  if (rest.size() > 1 && rest[0] == '0' && is_one_of(rest.substr(1, 1), {"x"}))
     return {quoted + " is hexadecimal", plain};
   if (!starts_like_a_number(text)) return {quoted + " is not a number", plain};
   const std::string_view digits = text[0] == '+' ? text.substr(1) : text;

@@ -128,6 +128,12 @@ std::string shown_file(std::string_view file) { return printable(file, 4 * file.
 
 bool is_plain_text(std::string_view text) { return shown_file(text) == text; }
 
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) {
+    return std::ranges::equal(text, word, [](char a, char b) { return lower(a) == b; });
+  });
+}
+
 std::string counted(Index count, std::string_view noun) {
   return std::to_string(count) + ' ' + std::string(noun) + (count == 1 ? "" : "s");
 }

@@ -13,7 +13,7 @@ namespace {
 // Cuts a piece of memory into vectors of n, front to back.
 class Cutter {
  public:
-  Cutter(Vec memory, Index n) : rest_(memory), n_(static_cast<std::size_t>(n)) {}
+  Cutter(Vec memory, Index n) : rest_(memory), n_(at(n)) {}
   Vec next() {
     const Vec piece = rest_.first(n_);
     rest_ = rest_.subspan(n_);

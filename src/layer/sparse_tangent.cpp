@@ -106,18 +106,18 @@ void SparseTangent::forward(std::span<const Index> samples, ConstMat mu, LayerCa
   cache.layer_ = this;
   cache.batch_ = batch;
   threads.for_each(batch, [&](Index i, int slot) {
-    Instance& instance = cache.instances_[static_cast<std::size_t>(i)];
+    Instance& instance = cache.instances_[at(i)];
     instance = {};
     instance.index = i;
-    instance.sample = samples[static_cast<std::size_t>(i)];
+    instance.sample = samples[at(i)];
     forward_one(instance, cache, mu.row(i), w.row(i), cache.scratch(slot));
-    outcomes[static_cast<std::size_t>(i)] = instance.outcome;
+    outcomes[at(i)] = instance.outcome;
   });
 }
 
 void SparseTangent::forward_one(Instance& instance, LayerCache& cache, ConstVec mu, Vec w,
                                 Vec scratch) const {
-  const auto size = static_cast<std::size_t>(n());
+  const auto size = at(n());
   const Index s = instance.sample;
   const Kept kept(cache.kept(instance.index), size);
   const Vec x = scratch.first(size), m = scratch.subspan(size, size);
@@ -160,14 +160,13 @@ void SparseTangent::vjp(LayerCache& cache, ConstMat dL_dw, Mat dL_dmu,
   check_shape("dL_dw", dL_dw.rows, dL_dw.cols, cache.batch_, n());
   check_shape("dL_dmu", dL_dmu.rows, dL_dmu.cols, cache.batch_, n());
   threads.for_each(cache.batch_, [&](Index i, int slot) {
-    vjp_one(cache.instances_[static_cast<std::size_t>(i)], cache, dL_dw.row(i), dL_dmu.row(i),
-            cache.scratch(slot));
+    vjp_one(cache.instances_[at(i)], cache, dL_dw.row(i), dL_dmu.row(i), cache.scratch(slot));
   });
 }
 
 void SparseTangent::vjp_one(const Instance& instance, LayerCache& cache, ConstVec dL_dw, Vec dL_dmu,
                             Vec scratch) const {
-  const auto size = static_cast<std::size_t>(n());
+  const auto size = at(n());
   const Index s = instance.sample;
   const bool differentiable = instance.reoptimized.tangent.root_C > 0.0;
   if (!differentiable) {
@@ -197,33 +196,27 @@ LayerCache::LayerCache(const SparseTangent& layer, Index max_batch, int max_thre
       kept_size_(layer.kept_size()),
       scratch_size_(layer.scratch_size()),
       max_threads_(max_threads),
-      instances_(static_cast<std::size_t>(max_batch)),
-      kept_(static_cast<std::size_t>(max_batch * kept_size_)),
-      scratch_(static_cast<std::size_t>(max_threads * scratch_size_)) {}
+      instances_(at(max_batch)),
+      kept_(at(max_batch * kept_size_)),
+      scratch_(at(max_threads * scratch_size_)) {}
 
 LayerCache::~LayerCache() = default;
 LayerCache::LayerCache(LayerCache&&) noexcept = default;
 
-Vec LayerCache::kept(Index i) {
-  return Vec(kept_).subspan(static_cast<std::size_t>(i * kept_size_),
-                            static_cast<std::size_t>(kept_size_));
-}
+Vec LayerCache::kept(Index i) { return Vec(kept_).subspan(at(i * kept_size_), at(kept_size_)); }
 
 Vec LayerCache::scratch(int slot) {
-  return Vec(scratch_).subspan(static_cast<std::size_t>(slot * scratch_size_),
-                               static_cast<std::size_t>(scratch_size_));
+  return Vec(scratch_).subspan(static_cast<std::size_t>(slot * scratch_size_), at(scratch_size_));
 }
 
 ConstVec LayerCache::mask(Index i) const {
-  return ConstVec(kept_).subspan(static_cast<std::size_t>(i * kept_size_ + 2 * n_),
-                                 static_cast<std::size_t>(n_));
+  return ConstVec(kept_).subspan(at(i * kept_size_ + 2 * n_), at(n_));
 }
 
 ConstVec LayerCache::direction(Index i) const {
-  return ConstVec(kept_).subspan(static_cast<std::size_t>(i * kept_size_ + 4 * n_),
-                                 static_cast<std::size_t>(n_));
+  return ConstVec(kept_).subspan(at(i * kept_size_ + 4 * n_), at(n_));
 }
 
-double LayerCache::net(Index i) const { return instances_[static_cast<std::size_t>(i)].t; }
+double LayerCache::net(Index i) const { return instances_[at(i)].t; }
 
 }  // namespace sharpen::layer

@@ -1,7 +1,7 @@
-// Model files (bytes.hpp has the frame). The body: program version; settings; tickers; dates;
-// samples; periods per year; scaling; members. One list of fields serves writing and reading, and
-// takes every settings struct apart by a structured binding: a field that is added there and not
-// here does not compile.
+// Model files (base/binary_file.hpp has the frame). The body: program version; settings; tickers;
+// dates; samples; periods per year; scaling; members. One list of fields serves writing and
+// reading, and takes every settings struct apart by a structured binding: a field that is added
+// there and not here does not compile.
 #include <fmt/format.h>
 
 #include <cmath>

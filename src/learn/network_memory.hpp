@@ -31,8 +31,7 @@ template <class T>
 class Buffer {
  public:
   explicit Buffer(Index count = 0)
-      : data_(static_cast<T*>(
-            ::operator new(static_cast<std::size_t>(count) * sizeof(T), std::align_val_t(64)))) {}
+      : data_(static_cast<T*>(::operator new(at(count) * sizeof(T), std::align_val_t(64)))) {}
   T* data() const { return data_.get(); }
 
  private:
@@ -86,7 +85,7 @@ struct PassMemory {
   std::vector<double> streamed;  // of every part or tile of a layer that streams
 
   Index depth() const { return static_cast<Index>(layers.size()); }
-  const LayerPlan& layer(Index l) const { return layers[static_cast<std::size_t>(l)]; }
+  const LayerPlan& layer(Index l) const { return layers[at(l)]; }
   bool streams(const LayerPlan& layer) const { return layer.stream > 0 && rows <= kStreamRows; }
 
   // h_l of `count` rows from `first` on, l = 1 .. depth - 1; and their deltas.

@@ -91,8 +91,8 @@ void PassMemory<Real>::plan_layers() {
       const Index stream_rows = std::min(max_rows, kStreamRows);
       parts_count = std::max(parts_count, (plan.parts + 1) * stream_rows * stream_rows);
       stream_count = std::max(stream_count, plan.stream * plan.out);
-      streamed.resize(std::max({streamed.size(), static_cast<std::size_t>(plan.parts),
-                                static_cast<std::size_t>(ceil_div(plan.in, plan.stream))}));
+      streamed.resize(
+          std::max({streamed.size(), at(plan.parts), at(ceil_div(plan.in, plan.stream))}));
     }
     for (Index i = 0; i < plan.in; i += kTileInputs)
       for (Index j = 0; j < plan.out; j += kTileOutputs)
@@ -110,14 +110,14 @@ void PassMemory<Real>::plan_layers() {
 template <class Real>
 BasicMat<Real> PassMemory<Real>::h(Index l, Index first, Index count) const {
   const Index width = shape.width(l), rows_held = keep ? max_rows : chunk;
-  Real* data = activations.data() + h_offset[static_cast<std::size_t>(l - 1)] * rows_held;
+  Real* data = activations.data() + h_offset[at(l - 1)] * rows_held;
   return {data + (keep ? first : 0) * width, count, width};
 }
 
 template <class Real>
 BasicMat<Real> PassMemory<Real>::delta(Index l, Index count) const {
   const Index width = shape.width(l);
-  return {deltas.data() + h_offset[static_cast<std::size_t>(l - 1)] * chunk, count, width};
+  return {deltas.data() + h_offset[at(l - 1)] * chunk, count, width};
 }
 
 template <class Real>
@@ -210,7 +210,7 @@ void PassMemory<Real>::backward(const Real* parameters, BasicMat<const Real> X,
     backward_deltas(parameters, g, first, threads);
     const bool add = first > 0;
     threads.for_each(static_cast<Index>(weight_tiles.size()), [&](Index item, int) {
-      const WeightTile& tile = weight_tiles[static_cast<std::size_t>(item)];
+      const WeightTile& tile = weight_tiles[at(item)];
       const Index l = tile.layer;
       const Target to = target(layer(l), whole);
       const BasicMat<const Real> in = l == 0 ? x : h(l, first, count);

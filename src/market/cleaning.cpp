@@ -24,9 +24,9 @@ class Cleaner {
       : raw_(raw),
         settings_(settings),
         values_(raw.values),
-        keep_asset_(static_cast<std::size_t>(raw.n()), 1),
-        row_(static_cast<std::size_t>(raw.rows()), Fate::kept),
-        moves_(static_cast<std::size_t>(raw.rows()), 0) {}
+        keep_asset_(at(raw.n()), 1),
+        row_(at(raw.rows()), Fate::kept),
+        moves_(at(raw.rows()), 0) {}
 
   Cleaned run() {
     out_.findings = find_suspects(raw_, settings_.kind);
@@ -44,7 +44,7 @@ class Cleaner {
   enum class Fate { kept, without_prices, without_returns };
 
   bool prices() const { return settings_.kind == PanelKind::prices; }
-  double& value(Index t, Index j) { return values_[static_cast<std::size_t>(t * raw_.n() + j)]; }
+  double& value(Index t, Index j) { return values_[at(t * raw_.n() + j)]; }
   // A return over which the price stands still.
   double no_return() const { return settings_.kind == PanelKind::returns ? 0.0 : 1.0; }
 
@@ -153,8 +153,8 @@ void Cleaner::carry_over_print(const Finding& finding) {
 }
 
 void Cleaner::drop_asset(Index j, const std::string& reason) {
-  char& keep = keep_asset_[static_cast<std::size_t>(j)];
-  if (keep != 0) out_.dropped.push_back({j, raw_.tickers[static_cast<std::size_t>(j)], reason});
+  char& keep = keep_asset_[at(j)];
+  if (keep != 0) out_.dropped.push_back({j, raw_.tickers[at(j)], reason});
   keep = 0;
 }
 
@@ -166,9 +166,9 @@ void Cleaner::drop_days(const Finding& finding) {
   if (finding.rule == Rule::print && !prices())
     last = std::min(next_value(last, finding.column), raw_.rows() - 1);
   if (prices() && (finding.rule == Rule::split || finding.rule == Rule::jump))
-    moves_[static_cast<std::size_t>(finding.first_row)] = 1;
+    moves_[at(finding.first_row)] = 1;
   for (Index t = finding.first_row; t <= last; ++t) {
-    Fate& fate = row_[static_cast<std::size_t>(t)];
+    Fate& fate = row_[at(t)];
     if (!of_level || !prices()) {
       fate = Fate::without_prices;
     } else if (fate == Fate::kept) {
@@ -193,11 +193,11 @@ Finding& Cleaner::add(Rule rule, Index j, Index first, Index last, Index size) {
   Finding finding;
   finding.rule = rule;
   finding.column = j;
-  finding.ticker = raw_.tickers[static_cast<std::size_t>(j)];
+  finding.ticker = raw_.tickers[at(j)];
   finding.first_row = first;
   finding.last_row = last;
-  finding.first_date = raw_.dates[static_cast<std::size_t>(first)];
-  finding.last_date = raw_.dates[static_cast<std::size_t>(last)];
+  finding.first_date = raw_.dates[at(first)];
+  finding.last_date = raw_.dates[at(last)];
   finding.size = static_cast<double>(size);
   return out_.findings.emplace_back(std::move(finding));
 }
@@ -205,7 +205,7 @@ Finding& Cleaner::add(Rule rule, Index j, Index first, Index last, Index size) {
 void Cleaner::handle_gaps() {
   std::vector<Index> rows;
   for (Index t = 0; t < raw_.rows(); ++t)
-    if (row_[static_cast<std::size_t>(t)] != Fate::without_prices) rows.push_back(t);
+    if (row_[at(t)] != Fate::without_prices) rows.push_back(t);
   if (rows.empty()) return;
   for (Index j = 0; j < raw_.n(); ++j) handle_gaps_of(j, rows);
   std::stable_sort(out_.findings.begin(), out_.findings.end(),
@@ -231,7 +231,7 @@ void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
   while (end > start && missing(end - 1)) --end;
   const auto count = [](std::size_t n) { return static_cast<Index>(n); };
   // A row without returns gives a price to carry and a move to take out, but is not in the result.
-  const auto kept = [&](Index t) { return row_[static_cast<std::size_t>(t)] == Fate::kept; };
+  const auto kept = [&](Index t) { return row_[at(t)] == Fate::kept; };
   const auto first_row = rows.begin() + static_cast<std::ptrdiff_t>(start);
   const auto last_row = rows.begin() + static_cast<std::ptrdiff_t>(end);
   const bool unseen =
@@ -241,7 +241,7 @@ void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
     return drop_asset(j, "no value in these dates");
   }
   const bool complete = settings_.universe == Universe::complete;
-  const auto day = [&](std::size_t i) { return raw_.dates[static_cast<std::size_t>(rows[i])]; };
+  const auto day = [&](std::size_t i) { return raw_.dates[at(rows[i])]; };
   if (start > 0) {
     add(Rule::starts, j, rows.front(), rows[start - 1], count(start)).done =
         complete ? "drops the asset" : "enters on " + day(start);
@@ -289,13 +289,12 @@ void Cleaner::append_row(Index t, const std::vector<Index>& columns,
 void Cleaner::assemble() {
   std::vector<Index> columns;
   for (Index j = 0; j < raw_.n(); ++j)
-    if (keep_asset_[static_cast<std::size_t>(j)] != 0) columns.push_back(j);
+    if (keep_asset_[at(j)] != 0) columns.push_back(j);
   std::vector<Index> rows;  // with their prices
   for (Index t = 0; t < raw_.rows(); ++t)
-    if (row_[static_cast<std::size_t>(t)] != Fate::without_prices) rows.push_back(t);
+    if (row_[at(t)] != Fate::without_prices) rows.push_back(t);
   for (Index t = 0; t < raw_.rows(); ++t)
-    if (row_[static_cast<std::size_t>(t)] != Fate::kept)
-      out_.dropped_days.push_back(raw_.dates[static_cast<std::size_t>(t)]);
+    if (row_[at(t)] != Fate::kept) out_.dropped_days.push_back(raw_.dates[at(t)]);
 
   // Back from the last row: a move that is taken out scales all prices before it.
   std::vector<std::vector<double>> factors;  // at rows from which on they hold, latest first
@@ -303,7 +302,7 @@ void Cleaner::assemble() {
   factors.emplace_back(columns.size(), 1.0);
   for (std::size_t i = rows.size(); i-- > 0;) {
     factor_of[i] = static_cast<Index>(factors.size()) - 1;
-    if (i == 0 || row_[static_cast<std::size_t>(rows[i])] != Fate::without_returns) continue;
+    if (i == 0 || row_[at(rows[i])] != Fate::without_returns) continue;
     std::vector<double> next = factors.back();
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const double move = value(rows[i], columns[c]) / value(rows[i - 1], columns[c]);
@@ -311,14 +310,13 @@ void Cleaner::assemble() {
     }
     factors.push_back(std::move(next));
   }
-  for (const Index j : columns)
-    out_.panel.tickers.push_back(raw_.tickers[static_cast<std::size_t>(j)]);
+  for (const Index j : columns) out_.panel.tickers.push_back(raw_.tickers[at(j)]);
   out_.panel.values.reserve(rows.size() * columns.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto t = static_cast<std::size_t>(rows[i]);
+    const auto t = at(rows[i]);
     if (row_[t] != Fate::kept) continue;
     out_.panel.dates.push_back(raw_.dates[t]);
-    append_row(rows[i], columns, factors[static_cast<std::size_t>(factor_of[i])]);
+    append_row(rows[i], columns, factors[at(factor_of[i])]);
   }
 }
 

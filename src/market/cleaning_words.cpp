@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/file_position.hpp"
 #include "sharpen/market/cleaning.hpp"
@@ -55,21 +56,7 @@ std::string some_of(const Range& items, const Text& text) {
 
 }  // namespace
 
-bool is_suspect(Rule rule) {
-  switch (rule) {
-    case Rule::nonpositive:
-    case Rule::print:
-    case Rule::split:
-    case Rule::jump:
-    case Rule::frozen:
-    case Rule::holiday: return true;
-    case Rule::gap:
-    case Rule::starts:
-    case Rule::ends:
-    case Rule::no_value: return false;
-  }
-  return false;
-}
+bool is_suspect(Rule rule) { return rule < Rule::gap; }
 
 std::string would_do(const Finding& finding, OnSuspect mode, const CleaningSettings& settings) {
   if (!is_suspect(finding.rule)) return finding.done;
@@ -84,19 +71,10 @@ std::string would_do(const Finding& finding, OnSuspect mode, const CleaningSetti
 }
 
 std::string_view name(Rule rule) {
-  switch (rule) {
-    case Rule::nonpositive: return "nonpositive";
-    case Rule::print: return "print";
-    case Rule::split: return "split";
-    case Rule::jump: return "jump";
-    case Rule::frozen: return "frozen";
-    case Rule::holiday: return "holiday";
-    case Rule::gap: return "gap";
-    case Rule::starts: return "starts";
-    case Rule::ends: return "ends";
-    case Rule::no_value: return "no-value";
-  }
-  return "";
+  constexpr std::array<std::string_view, 10> kNames = {"nonpositive", "print",   "split", "jump",
+                                                       "frozen",      "holiday", "gap",   "starts",
+                                                       "ends",        "no-value"};
+  return kNames[static_cast<std::size_t>(rule)];
 }
 
 std::string_view name(Universe universe) {
@@ -104,23 +82,14 @@ std::string_view name(Universe universe) {
 }
 
 std::string_view name(OnSuspect mode) {
-  switch (mode) {
-    case OnSuspect::report: return "report";
-    case OnSuspect::adjust: return "adjust";
-    case OnSuspect::drop_asset: return "drop-asset";
-    case OnSuspect::drop_day: return "drop-day";
-    case OnSuspect::error: return "error";
-  }
-  return "";
+  constexpr std::array<std::string_view, 5> kNames = {"report", "adjust", "drop-asset", "drop-day",
+                                                      "error"};
+  return kNames[static_cast<std::size_t>(mode)];
 }
 
 std::string_view name(PanelKind kind) {
-  switch (kind) {
-    case PanelKind::prices: return "prices";
-    case PanelKind::returns: return "returns";
-    case PanelKind::gross_returns: return "gross returns";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kNames = {"prices", "returns", "gross returns"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<std::string> summary(const Cleaned& cleaned, const CleaningSettings& settings) {

@@ -40,23 +40,13 @@ double parse_cell(CsvCursor& cursor, const Describe& describe) {
   fail_number(position, text, describe());
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
 // A header is known by its words: a first row with a misspelt number must not pass for one.
 bool is_mean_header(std::string_view first, std::string_view second) {
   if (first.empty()) return true;  // no ticker is empty
   if (parse_number(second)) return false;
-  const auto is_one_of = [](const std::string& word, std::initializer_list<const char*> words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  };
-  return is_one_of(lower(first), {"asset", "assets", "ticker", "tickers", "symbol", "name"}) ||
-         is_one_of(lower(second), {"mean", "means", "mu", "return", "expected_return",
-                                   "expected return", "signal", "value"});
+  return is_one_of(first, {"asset", "assets", "ticker", "tickers", "symbol", "name"}) ||
+         is_one_of(second, {"mean", "means", "mu", "return", "expected_return", "expected return",
+                            "signal", "value"});
 }
 
 // Steps over the first line if it is a header.
@@ -220,8 +210,7 @@ class OrderedCovariance {
 
  private:
   double entry(std::size_t i, std::size_t j) const {
-    return table_.values[static_cast<std::size_t>(row_[i]) * row_.size() +
-                         static_cast<std::size_t>(column_[j])];
+    return table_.values[at(row_[i]) * row_.size() + at(column_[j])];
   }
   FilePosition position(std::size_t i, std::size_t j) const {
     return {table_.name, row_[i] + 2, column_[j] + 2};

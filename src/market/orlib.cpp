@@ -56,7 +56,7 @@ class Lines {
     while (!text.empty()) {
       std::size_t length = 0;
       while (length < text.size() && !is_blank(text[length])) ++length;
-      if (found < count) fields_[static_cast<std::size_t>(found)] = text.substr(0, length);
+      if (found < count) fields_[at(found)] = text.substr(0, length);
       ++found;
       text = trimmed(text.substr(length));
     }
@@ -70,13 +70,13 @@ class Lines {
   // describe() says what the number is, and is only asked when it is wrong.
   template <class Describe>
   double number(Index field, const Describe& describe) const {
-    const std::string_view text = fields_[static_cast<std::size_t>(field)];
+    const std::string_view text = fields_[at(field)];
     if (const auto value = parse_number(text)) return *value;
     fail_number(position(field + 1), text, describe());
   }
 
   Index count(Index field, Index most, std::string_view what) const {
-    const std::string_view text = fields_[static_cast<std::size_t>(field)];
+    const std::string_view text = fields_[at(field)];
     Index value = 0;
     bool valid = true;
     for (const char c : text) {
@@ -90,7 +90,7 @@ class Lines {
     return value;
   }
 
-  std::string_view text(Index field) const { return fields_[static_cast<std::size_t>(field)]; }
+  std::string_view text(Index field) const { return fields_[at(field)]; }
 
  private:
   std::string_view rest_;
@@ -119,9 +119,7 @@ class OrlibParser {
   void parse_asset(Index i);
   void parse_pair();
   void check_all_pairs() const;
-  double& entry(Index i, Index j) {
-    return moments_.covariance[static_cast<std::size_t>(i * n_ + j)];
-  }
+  double& entry(Index i, Index j) { return moments_.covariance[at(i * n_ + j)]; }
 
   Lines lines_;
   Index n_ = 0;
@@ -134,7 +132,7 @@ void OrlibParser::parse_count() {
   n_ = lines_.count(0, kMostAssets, "a number of assets");
   // An absurd n is refused before memory is set aside for it: an asset takes four bytes ("0 0" and
   // a line end) and a pair six, the last line end less. A small file may say where it ends.
-  const auto n = static_cast<std::size_t>(n_);
+  const auto n = at(n_);
   const std::size_t pairs = n * (n + 1) / 2, left = lines_.bytes_left();
   if (pairs > left || (n > kFewAssets && 4 * n + 6 * pairs > left + 1))
     fail_at(lines_.position(1),
@@ -185,14 +183,13 @@ void OrlibParser::parse_pair() {
             fmt::format("the pair {} {} is repeated, at line {}; give every pair "
                         "once",
                         i + 1, j + 1, lines_.line()));
-  entry(i, j) = entry(j, i) =
-      correlation * sd_[static_cast<std::size_t>(i)] * sd_[static_cast<std::size_t>(j)];
+  entry(i, j) = entry(j, i) = correlation * sd_[at(i)] * sd_[at(j)];
 }
 
 void OrlibParser::check_all_pairs() const {
   for (Index i = 0; i < n_; ++i)
     for (Index j = i; j < n_; ++j)
-      if (std::isnan(moments_.covariance[static_cast<std::size_t>(i * n_ + j)]))
+      if (std::isnan(moments_.covariance[at(i * n_ + j)]))
         fail_at(lines_.position(),
                 fmt::format("the pair {} {} is missing, at the end of the file after "
                             "line {}; give all {} of {}, the diagonal "

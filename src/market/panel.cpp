@@ -46,8 +46,8 @@ double return_of(const Panel& prices, Index t, Index j) {
   // Written so that NaN, the return where a price is missing, passes.
   if (!(before <= 0.0 || after <= 0.0 || std::isinf(r))) return r;
   const bool at_before = before <= 0.0;
-  const std::string_view ticker = prices.tickers[static_cast<std::size_t>(j)];
-  const std::string& date = prices.dates[static_cast<std::size_t>(at_before ? t - 1 : t)];
+  const std::string_view ticker = prices.tickers[at(j)];
+  const std::string& date = prices.dates[at(at_before ? t - 1 : t)];
   if (at_before || after <= 0.0)
     throw InputError(fmt::format(
         "the price {} of ticker {} on {} is not positive and has no return; correct it, or give "
@@ -69,7 +69,7 @@ Panel returns_of_prices(const Panel& prices) {
   out.values.resize(prices.values.size() - prices.tickers.size());
   for (Index t = 0; t + 1 < p.rows; ++t) {
     for (Index j = 0; j < n; ++j) {
-      out.values[static_cast<std::size_t>(t * n + j)] = return_of(prices, t + 1, j);
+      out.values[at(t * n + j)] = return_of(prices, t + 1, j);
     }
   }
   return out;
@@ -134,8 +134,7 @@ Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
 Panel select_tickers(const Panel& panel, std::span<const std::string> tickers) {
   if (tickers.empty()) throw InputError("no tickers are named; name at least one");
   std::unordered_map<std::string_view, Index> column_of;
-  for (Index j = 0; j < panel.n(); ++j)
-    column_of.emplace(panel.tickers[static_cast<std::size_t>(j)], j);
+  for (Index j = 0; j < panel.n(); ++j) column_of.emplace(panel.tickers[at(j)], j);
 
   std::vector<Index> columns;
   std::unordered_set<std::string_view> seen;

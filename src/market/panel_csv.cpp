@@ -127,7 +127,7 @@ std::string panel_csv(const Panel& panel) {
   for (const std::string& ticker : panel.tickers) out += "," + ticker_field(ticker);
   out += "\n";
   for (Index t = 0; t < panel.rows(); ++t) {
-    out += panel.dates[static_cast<std::size_t>(t)];
+    out += panel.dates[at(t)];
     for (const double value : panel.matrix().row(t)) {
       out += ',';
       if (!std::isnan(value)) fmt::format_to(std::back_inserter(out), "{}", value);

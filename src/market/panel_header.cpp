@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <span>
 #include <unordered_map>
 
@@ -17,18 +16,6 @@ using Fields = std::vector<std::string>;
 
 // The name of the first column by which a wide file can say that it is one, whatever its tickers.
 constexpr std::string_view kWideOnly = "period";
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
-
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-  const std::string word = lower(text);
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 bool is_date_name(std::string_view text) {
   return is_one_of(text, {"", "date", "datetime", "day", "month", "time", "timestamp"});
@@ -53,7 +40,7 @@ bool all_labels(std::span<const std::string> fields) {
 }
 
 bool is_long_header(const Fields& fields) {
-  return fields.size() == 3 && lower(fields[0]) != kWideOnly &&
+  return fields.size() == 3 && !is_one_of(fields[0], {kWideOnly}) &&
          std::count_if(fields.begin(), fields.end(), is_ticker_name) == 1 &&
          std::count_if(fields.begin(), fields.end(), is_date_name) == 1;
 }
@@ -61,7 +48,7 @@ bool is_long_header(const Fields& fields) {
 PanelHeader long_header(const Fields& fields) {
   PanelHeader header{.long_layout = true, .width = 3};
   for (Index j = 0; j < 3; ++j) {
-    const std::string& field = fields[static_cast<std::size_t>(j)];
+    const std::string& field = fields[at(j)];
     (is_date_name(field) ? header.date : is_ticker_name(field) ? header.ticker : header.value) = j;
   }
   return header;
@@ -98,7 +85,8 @@ std::string closing_label(std::span<const std::string> labels, const FilePositio
   const bool one = std::all_of(labels.begin(), labels.end(),
                                [&](const std::string& label) { return label == labels[0]; });
   if (one) return labels[0];
-  const std::string close = find([](const std::string& label) { return lower(label) == "close"; });
+  const std::string close =
+      find([](const std::string& label) { return is_one_of(label, {"close"}); });
   const std::string adjusted = find([](const std::string& label) { return is_adjusted(label); });
   if (!close.empty() && !adjusted.empty())
     fail_at(line,

@@ -40,8 +40,7 @@ constexpr int kDigits = 6;
 constexpr int kMostScale = 22;
 
 double shifted(double price, int scale) {
-  return scale >= 0 ? price * kPowers[static_cast<std::size_t>(scale)]
-                    : price / kPowers[static_cast<std::size_t>(-scale)];
+  return scale >= 0 ? price * kPowers[at(scale)] : price / kPowers[at(-scale)];
 }
 
 double within_bounds(double price) { return price < 1e-16 ? 1e-16 : price > 1e16 ? 1e16 : price; }
@@ -109,7 +108,7 @@ struct Asset {
   double trend = 0.0, reversal = 0.0;  // weights of phi(v) and -phi(u), squares adding up to 1
   std::vector<double> loadings = {};
   Garch shocks;
-  std::array<double, static_cast<std::size_t>(kShort + kLong)> recent = {};  // ring of returns
+  std::array<double, at(kShort + kLong)> recent = {};  // ring of returns
   std::size_t oldest = 0;
   double price = 0.0, first_price = 0.0;
 
@@ -124,7 +123,7 @@ struct Asset {
     double longer = 0.0, latest = 0.0;
     for (std::size_t i = 0; i < recent.size(); ++i) {
       const double r = recent[(oldest + i) % recent.size()];
-      (i < static_cast<std::size_t>(kLong) ? longer : latest) += r;
+      (i < at(kLong) ? longer : latest) += r;
     }
     const double u = latest / (total * std::sqrt(static_cast<double>(kShort)));
     const double v = longer / (total * std::sqrt(static_cast<double>(kLong)));
@@ -134,7 +133,7 @@ struct Asset {
 
 // Loudness 0..1 of each asset: evenly spaced, in random order.
 std::vector<double> loudness(const SimulationSettings& settings) {
-  const auto n = static_cast<std::size_t>(settings.assets);
+  const auto n = at(settings.assets);
   std::vector<std::size_t> rank(n);
   std::iota(rank.begin(), rank.end(), std::size_t{0});
   Random(settings.seed, kParameters - 1).shuffle(std::span(rank));
@@ -172,7 +171,7 @@ std::vector<Asset> make_assets(const SimulationSettings& settings) {
   std::vector<Asset> assets;
   assets.reserve(levels.size());
   for (Index i = 0; i < settings.assets; ++i)
-    assets.push_back(make_asset(settings, i, levels[static_cast<std::size_t>(i)]));
+    assets.push_back(make_asset(settings, i, levels[at(i)]));
   return assets;
 }
 
@@ -185,7 +184,7 @@ std::vector<std::string> weekdays(const std::string& start, Index count) {
   sys_days day = year(part(0, 4)) / month(static_cast<unsigned>(part(5, 2))) /
                  std::chrono::day(static_cast<unsigned>(part(8, 2)));
   std::vector<std::string> dates;
-  dates.reserve(static_cast<std::size_t>(count));
+  dates.reserve(at(count));
   const sys_days last = 9999y / December / 31;
   for (; static_cast<Index>(dates.size()) < count; day += days{1}) {
     if (day > last)
@@ -254,8 +253,8 @@ class Simulation {
 // The prices; what is known beside them goes to `market` if there is one.
 Panel run(const SimulationSettings& settings, SimulatedMarket* market) {
   settings.validate();
-  const auto n = static_cast<std::size_t>(settings.assets);
-  const auto days = static_cast<std::size_t>(settings.days);
+  const auto n = at(settings.assets);
+  const auto days = at(settings.days);
   Panel prices{weekdays(settings.start_date, settings.days), tickers(settings.assets), {}};
   prices.values.resize(days * n);
   std::vector<double> unkept(n);

@@ -155,11 +155,11 @@ Finding& AssetRules::add(Rule rule, Index j, Index first, Index last, double siz
   Finding finding;
   finding.rule = rule;
   finding.column = j;
-  finding.ticker = panel_.tickers[static_cast<std::size_t>(j)];
+  finding.ticker = panel_.tickers[at(j)];
   finding.first_row = first;
   finding.last_row = last;
-  finding.first_date = panel_.dates[static_cast<std::size_t>(first)];
-  finding.last_date = panel_.dates[static_cast<std::size_t>(last)];
+  finding.first_date = panel_.dates[at(first)];
+  finding.last_date = panel_.dates[at(last)];
   finding.size = size;
   return findings_.emplace_back(std::move(finding));
 }
@@ -283,8 +283,7 @@ void AssetRules::find_frozen(const Series& s, Index j) {
 // Rows on which nearly nobody moves.
 class RowRules {
  public:
-  explicit RowRules(Index rows)
-      : moved_(static_cast<std::size_t>(rows)), change_(static_cast<std::size_t>(rows) + 1) {}
+  explicit RowRules(Index rows) : moved_(at(rows)), change_(at(rows) + 1) {}
 
   void count(const Series& s, std::span<const Finding> of_asset) {
     if (s.size() < 2) return;
@@ -292,7 +291,7 @@ class RowRules {
     for (const Finding& finding : of_asset)
       if (finding.rule == Rule::frozen) count_rows(finding.first_row, finding.last_row, -1);
     for (std::size_t i = 1; i < s.size(); ++i)
-      if (s.same[i] == 0) ++moved_[static_cast<std::size_t>(s.row[i])];
+      if (s.same[i] == 0) ++moved_[at(s.row[i])];
   }
 
   void find(const Panel& panel, std::vector<Finding>& findings) const {
@@ -313,8 +312,8 @@ class RowRules {
 
  private:
   void count_rows(Index first, Index last, Index by) {
-    change_[static_cast<std::size_t>(first)] += by;
-    change_[static_cast<std::size_t>(last) + 1] -= by;
+    change_[at(first)] += by;
+    change_[at(last) + 1] -= by;
   }
 
   std::vector<Index> moved_;

@@ -104,7 +104,7 @@ Table sharpe_table(const Builder& make) {
   for (const Comparison& test : summary.best) {
     std::vector<TableCell>& cells = out.rows[at(test.group)].cells;
     const auto level = std::ranges::lower_bound(costs, cost_of(summary, test)) - costs.begin();
-    const std::size_t first = methods + 3 * static_cast<std::size_t>(level);
+    const std::size_t first = methods + 3 * at(level);
     cells[first] = method_cell(make.results, test.b);
     cells[first + 1] = TableCell::number(test.test.p_value, 3);
     cells[first + 2] = TableCell::number(test.p_adjusted, 3);

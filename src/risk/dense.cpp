@@ -38,10 +38,7 @@ void copy_out(const double* x, Vec out) { std::copy(x, x + out.size(), out.begin
 }  // namespace
 
 DenseRisk::Work::Work(Index n)
-    : Sigma(static_cast<std::size_t>(n * n)),
-      L(static_cast<std::size_t>(n * n)),
-      eigenvalues(static_cast<std::size_t>(n)),
-      one(static_cast<std::size_t>(padded(n))) {
+    : Sigma(at(n * n)), L(at(n * n)), eigenvalues(at(n)), one(at(padded(n))) {
   std::fill(one.begin(), one.begin() + n, 1.0);
 }
 
@@ -52,18 +49,18 @@ DenseRisk::DenseRisk(Index n, Index samples, Parts parts)
       per_sample_(packed_ * (parts.root ? 3 : 2) + 2 * np_),
       parts_(parts),
       kernels_(kernels()),
-      store_(static_cast<std::size_t>(per_sample_ * samples)),
-      facts_(static_cast<std::size_t>(samples)) {
+      store_(at(per_sample_ * samples)),
+      facts_(at(samples)) {
   parts_.lower = true;  // solves need L^-1 anyway
 }
 
 void DenseRisk::set(Index s, Work& work, bool singular) {
   set_invalid(s);
-  Fact& fact = facts_[static_cast<std::size_t>(s)];
+  Fact& fact = facts_[at(s)];
   const std::optional<double> jitter =
       cholesky_with_jitter({work.Sigma.data(), n_, n_}, work.L.data(), singular);
   if (!jitter) return;
-  for (Index j = 0; j < n_; ++j) work.Sigma[static_cast<std::size_t>(j * n_ + j)] += *jitter;
+  for (Index j = 0; j < n_; ++j) work.Sigma[at(j * n_ + j)] += *jitter;
 
   double* P = store_.data() + s * per_sample_;
   double* b = P + per_sample_ - 2 * np_;
@@ -72,7 +69,7 @@ void DenseRisk::set(Index s, Work& work, bool singular) {
   if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', size, work.L.data(), size) != 0) return;
   pack_lower(work.L.data(), n_, false, P);
   pack_lower(work.Sigma.data(), n_, true, P + packed_);
-  for (Index j = 0; j < n_; ++j) D[j] = work.Sigma[static_cast<std::size_t>(j * n_ + j)];
+  for (Index j = 0; j < n_; ++j) D[j] = work.Sigma[at(j * n_ + j)];
   if (parts_.root && !set_root(s, work)) return;
 
   fact.A = kernels_.gram_mul(P, np_, work.one.data(), b);
@@ -80,7 +77,7 @@ void DenseRisk::set(Index s, Work& work, bool singular) {
   if (std::isfinite(fact.A) && fact.A > 0.0) fact.status = Status::ok;
 }
 
-void DenseRisk::set_invalid(Index s) { facts_[static_cast<std::size_t>(s)] = Fact{}; }
+void DenseRisk::set_invalid(Index s) { facts_[at(s)] = Fact{}; }
 
 // The eigenvectors of Sigma into work.Sigma and its eigenvalues, by one-sided Jacobi on the
 // Cholesky factor: right to relative precision where assets differ by many orders of magnitude
@@ -160,14 +157,13 @@ double DenseRisk::sigma_entry(Index s, Index i, Index j) const {
 void DenseRisk::column(Index s, Index j, Vec out, Vec) const {
   const double* row = sigma(s) + packed_row(j);
   std::copy(row, row + j, out.begin());
-  for (Index i = j; i < n_; ++i) out[static_cast<std::size_t>(i)] = sigma_entry(s, i, j);
+  for (Index i = j; i < n_; ++i) out[at(i)] = sigma_entry(s, i, j);
 }
 
 void DenseRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec) const {
   const auto k = static_cast<Index>(K.size());
   for (Index a = 0; a < k; ++a)
-    for (Index b = 0; b < k; ++b)
-      out(a, b) = sigma_entry(s, K[static_cast<std::size_t>(a)], K[static_cast<std::size_t>(b)]);
+    for (Index b = 0; b < k; ++b) out(a, b) = sigma_entry(s, K[at(a)], K[at(b)]);
 }
 
 // F(p) has Sigma's own diagonal, and p_i p_j Sigma_ij off it.
@@ -177,9 +173,9 @@ bool DenseRisk::restrict_to(Index s, ConstVec p, Vec factor, Vec) const {
     // Row i of the packed lower triangle fills row i of the column-major upper one, so F is
     // factored as its transpose: LAPACK sees the upper triangle.
     const double* row = sigma(s) + packed_row(i);
-    const double pi = p[static_cast<std::size_t>(i)];
+    const double pi = p[at(i)];
     double* out = F + i * n_;
-    for (Index j = 0; j < i; ++j) out[j] = pi * p[static_cast<std::size_t>(j)] * row[j];
+    for (Index j = 0; j < i; ++j) out[j] = pi * p[at(j)] * row[j];
     out[i] = 2.0 * row[i];
   }
   const auto size = static_cast<lapack_int>(n_);

@@ -64,8 +64,8 @@ class DenseRisk final : public Risk {
     double A = 0.0;
   };
 
-  std::size_t size() const { return static_cast<std::size_t>(n_); }
-  const Fact& fact(Index s) const { return facts_[static_cast<std::size_t>(s)]; }
+  std::size_t size() const { return at(n_); }
+  const Fact& fact(Index s) const { return facts_[at(s)]; }
   // Sample s lies in one piece: P, Sigma, [root], b, D.
   const double* inverse(Index s) const { return store_.data() + s * per_sample_; }
   const double* sigma(Index s) const { return inverse(s) + packed_; }

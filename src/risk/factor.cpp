@@ -65,8 +65,7 @@ std::optional<double> window_moments(ConstMat window, Vec mean, Vec variance) {
 }
 
 bool cholesky_in_place(double* A, Index n, ConstVec diagonal) {
-  return lapack_factor(A, n) &&
-         pivots_hold(A, n, 0.0, [&](Index j) { return diagonal[static_cast<std::size_t>(j)]; });
+  return lapack_factor(A, n) && pivots_hold(A, n, 0.0, [&](Index j) { return diagonal[at(j)]; });
 }
 
 std::optional<double> cholesky_with_jitter(ConstMat Sigma, double* L, bool singular) {

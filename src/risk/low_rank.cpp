@@ -35,7 +35,7 @@ void LowRankRisk::project(Index s, ConstVec m, double* q) const {
 // out_j = c sum_t (R_tj - mean_j) v_t.
 void LowRankRisk::expand(Index s, const double* v, Vec out) const {
   kernels_.rows_combine(window(s), T_, n(), returns_.stride, v, out.data());
-  const double total = sum(ConstVec{v, static_cast<std::size_t>(T_)});
+  const double total = sum(ConstVec{v, at(T_)});
   const double* mu = mean(s);
   for (std::size_t j = 0; j < size(); ++j) out[j] = c_ * (out[j] - mu[j] * total);
 }
@@ -72,7 +72,7 @@ double LowRankRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
   woodbury(s, m, out, q, v);
   if (shrinkage_ < kRefineBelow) {
     // m - U v cancels where delta is small beside U U^T: one step of iterative refinement.
-    Vec correction = scratch.subspan(size() + 2 * static_cast<std::size_t>(Tp_), size());
+    Vec correction = scratch.subspan(size() + 2 * at(Tp_), size());
     project(s, out, q);
     expand(s, q, r);
     for (std::size_t j = 0; j < size(); ++j) r[j] = m[j] - fact(s).delta * out[j] - r[j];
@@ -114,10 +114,10 @@ void LowRankRisk::lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
     double d[kBlock], z[kBlock] = {};
     kernels_.strip_dot8(X + j % kStrip, T_, kStrip, h, d);
     for (Index q = 0; q < std::min(kBlock, n() - j); ++q) {
-      double rest = m[static_cast<std::size_t>(j + q)] - d[q];
+      double rest = m[at(j + q)] - d[q];
       for (Index i = 0; i < q; ++i) rest -= L[q * kBlock + i] * z[i];
       z[q] = rest / L[q * kBlock + q];
-      out[static_cast<std::size_t>(j + q)] = z[q];
+      out[at(j + q)] = z[q];
     }
     kernels_.rows_axpy8(W(s) + j * Tp_, Tp_, z, h);
   }
@@ -128,10 +128,10 @@ void LowRankRisk::lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
 void LowRankRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const {
   backward(s, scratch, [&](Index j, Index count, const double* d, const double* L, double* v) {
     for (Index q = count - 1; q >= 0; --q) {
-      double rest = g[static_cast<std::size_t>(j + q)] - d[q];
+      double rest = g[at(j + q)] - d[q];
       for (Index i = q + 1; i < count; ++i) rest -= L[i * kBlock + q] * v[i];
       v[q] = rest / L[q * kBlock + q];
-      out[static_cast<std::size_t>(j + q)] = v[q];
+      out[at(j + q)] = v[q];
     }
   });
 }
@@ -160,7 +160,7 @@ void LowRankRisk::column(Index s, Index j, Vec out, Vec scratch) const {
   double* u = scratch.data();
   gather(s, j, u);
   expand(s, u, out);
-  out[static_cast<std::size_t>(j)] = diagonal(s)[static_cast<std::size_t>(j)];
+  out[at(j)] = diagonal(s)[at(j)];
 }
 
 // Tile by tile, so that each row of U is gathered once per tile and not once per entry.
@@ -170,7 +170,7 @@ void LowRankRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec scra
   double* cols = rows + kTile * T_;
   const auto gather_tile = [&](Index first, double* u) {
     const Index count = std::min(kTile, k - first);
-    for (Index i = 0; i < count; ++i) gather(s, K[static_cast<std::size_t>(first + i)], u + i * T_);
+    for (Index i = 0; i < count; ++i) gather(s, K[at(first + i)], u + i * T_);
     return count;
   };
   for (Index a = 0; a < k; a += kTile) {
@@ -183,8 +183,7 @@ void LowRankRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec scra
               dot({rows + i * T_, at(T_)}, {cols + j * T_, at(T_)});
     }
   }
-  for (Index a = 0; a < k; ++a)
-    out(a, a) = diagonal(s)[static_cast<std::size_t>(K[static_cast<std::size_t>(a)])];
+  for (Index a = 0; a < k; ++a) out(a, a) = diagonal(s)[at(K[static_cast<std::size_t>(a)])];
 }
 
 // F(p) = E + P U U^T P with E = delta p^2 + (1 - p^2) D. factor = E (n), then the Cholesky factor

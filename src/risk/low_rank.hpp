@@ -61,8 +61,8 @@ class LowRankRisk final : public Risk {
   struct Gram;  // the band of returns * returns^T that all windows are cut from
   struct Work;
 
-  std::size_t size() const { return static_cast<std::size_t>(n()); }
-  const Fact& fact(Index s) const { return facts_[static_cast<std::size_t>(s)]; }
+  std::size_t size() const { return at(n()); }
+  const Fact& fact(Index s) const { return facts_[at(s)]; }
   const double* window(Index s) const {
     return returns_.data + (fact(s).end - T_) * returns_.stride;
   }

@@ -34,10 +34,10 @@ int exponent_of(ConstVec values) {
 
 ExactSolver::ExactSolver(Index n, Index k, layer::Net net, const layer::SizingSettings& sizing)
     : n_(n), net_(net), sizing_(sizing) {
-  for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->reserve(static_cast<std::size_t>(k));
+  for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->reserve(at(k));
   // With k = n the full support goes through the risk model; the next largest has n - 1.
   const Index most = std::min(k, n - 1);
-  for (std::vector<double>* X : {&Sigma_, &L_}) X->reserve(static_cast<std::size_t>(most * most));
+  for (std::vector<double>* X : {&Sigma_, &L_}) X->reserve(at(most * most));
 }
 
 void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
@@ -47,7 +47,7 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
   out.support.clear();
   out.outcome.status = Status::no_signal;
   out.value = out.sharpe = 0.0;
-  for (std::size_t s = 0; s < count; ++s) mu_[s] = mu[static_cast<std::size_t>(K[s])];
+  for (std::size_t s = 0; s < count; ++s) mu_[s] = mu[at(K[s])];
   const int exponent = exponent_of(mu_);
   if (exponent == kSilent) return;
   for (double& mu_s : mu_) mu_s = std::ldexp(mu_s, -exponent);
@@ -63,7 +63,7 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
     out.value = std::ldexp(direction.C, 2 * exponent);
     out.outcome.status = direction.neutral ? Status::neutral_face : Status::ok;
     out.support.assign(K.begin(), K.end());
-    for (std::size_t s = 0; s < count; ++s) out.weights[static_cast<std::size_t>(K[s])] = w_[s];
+    for (std::size_t s = 0; s < count; ++s) out.weights[at(K[s])] = w_[s];
     if (std::isfinite(out.sharpe) && risk_squared > 0.0) return;
   } else if (direction.solved) {
     return;

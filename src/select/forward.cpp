@@ -19,9 +19,9 @@ constexpr double kNoValue = -std::numeric_limits<double>::infinity();
 
 Search::Search(Index n, Index k, bool exchanges)
     : n_(n), k_(k), blocks_(block_count(n)), kernels_(kernels()) {
-  const auto doubles = static_cast<std::size_t>(blocks_ * kWidth);
+  const auto doubles = at(blocks_ * kWidth);
   const std::size_t lines = doubles / 8;
-  const auto rows = static_cast<std::size_t>(k);
+  const auto rows = at(k);
   K_.reserve(rows);
   matrix_.resize(lines * rows);
   vectors_.resize(lines * 6);
@@ -32,7 +32,7 @@ Search::Search(Index n, Index k, bool exchanges)
     *vector = next;
     next += doubles;
   }
-  dependent_.resize(static_cast<std::size_t>(n));
+  dependent_.resize(at(n));
   z_.resize(rows);
   if (!exchanges) return;
   columns_.resize(matrix_.size());
@@ -82,7 +82,7 @@ Index Search::best_addition() {
   const auto [rm, r1, rv] = residuals_;
   double best = kNoValue;
   for (Index j = 0; j < n_; ++j) {
-    const bool free = bar_[j] == 0.0 && rv[j] > dependent_[static_cast<std::size_t>(j)];
+    const bool free = bar_[j] == 0.0 && rv[j] > dependent_[at(j)];
     values_[j] = free ? support_.value_with(*signal_, rm[j], r1[j], rv[j]) : kNoValue;
     best = std::max(best, values_[j]);
   }
@@ -105,7 +105,7 @@ Index Search::first_of_best(double best, double margin) const {
 
 // column_ = Sigma e_j, kept as row `row` of Sigma_K,: where exchanges may follow.
 void Search::read_column(Index j, Index row) {
-  risk_->column(sample_, j, {column_, static_cast<std::size_t>(n_)}, scratch_);
+  risk_->column(sample_, j, {column_, at(n_)}, scratch_);
   if (columns_.empty()) return;
   for (Index b = 0; b < blocks_; ++b)
     std::copy(column_ + b * kWidth, column_ + (b + 1) * kWidth, Sigma_.block(b) + row * kWidth);
@@ -114,7 +114,7 @@ void Search::read_column(Index j, Index row) {
 void Search::add(Index p) {
   const auto [rm, r1, rv] = residuals_;
   const double x = rm[p], o = r1[p], v = rv[p];
-  for (Index s = 0; s < W_.rows; ++s) z_[static_cast<std::size_t>(s)] = W_(s, p);
+  for (Index s = 0; s < W_.rows; ++s) z_[at(s)] = W_(s, p);
   const Index row = W_.rows;
   read_column(p, row);
   kernels_.project(W_, z_.data(), column_);

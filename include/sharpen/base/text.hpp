@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,9 @@ std::string shown_file(std::string_view file);
 
 // Whether the text is well-formed UTF-8 without control characters.
 bool is_plain_text(std::string_view text);
+
+// Whether the text is one of the words, which are in lower case, whatever the case of its letters.
+bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words);
 
 // "1 field", "3 fields".
 std::string counted(Index count, std::string_view noun);

@@ -56,7 +56,7 @@ enum class Rule {
   jump,
   frozen,
   holiday,
-  // Missing values, handled by universe and max_gap.
+  // Missing values, handled by universe and max_gap: gap is the first of them.
   gap,       // interior
   starts,    // no value yet in the first rows
   ends,      // no value any more in the last rows
