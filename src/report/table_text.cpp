@@ -1,6 +1,7 @@
 // Tables for terminals.
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "report/table_writers.hpp"
@@ -48,24 +49,28 @@ std::string cell_text(const TableCell& cell, bool key) {
   return std::string(sign) + plain_text(cell) + marks_text(cell.marks);
 }
 
-// A cell as the lines it takes: words are broken at spaces, so that what to do about a warning is
-// not cut off.
-std::vector<std::string> lines_of(const TableCell& cell, bool key) {
-  const std::string text = cell_text(cell, key);
-  if (key || cell.kind != TableCell::Kind::text || terminal_width(text) <= kWidestWords)
-    return {text};
+// Text as lines of at most `width` columns, broken at spaces; a longer word ends in an ellipsis.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> out;
   for (std::string_view rest = text; !rest.empty();) {
     const std::string_view next = rest.substr(0, rest.find(' '));
     rest.remove_prefix(std::min(rest.size(), next.size() + 1));
-    const std::string word = printable(next, kWidestWords);
-    if (out.empty() || terminal_width(out.back()) + 1 + terminal_width(word) > kWidestWords) {
+    const std::string word = printable(next, width);
+    if (out.empty() || terminal_width(out.back()) + 1 + terminal_width(word) > width) {
       out.push_back(word);
     } else {
       out.back() += " " + word;
     }
   }
   return out;
+}
+
+// A cell as the lines it takes: what to do about a warning is not cut off.
+std::vector<std::string> lines_of(const TableCell& cell, bool key) {
+  const std::string text = cell_text(cell, key);
+  if (key || cell.kind != TableCell::Kind::text || terminal_width(text) <= kWidestWords)
+    return {text};
+  return wrapped(text, kWidestWords);
 }
 
 // Marks hang to the right of the figures, so that the digits stand below each other.
@@ -78,6 +83,13 @@ void pad(std::string& line, std::size_t count) { line.append(count, ' '); }
 struct Layout {
   std::vector<std::size_t> width, hang;
   std::vector<bool> left;
+
+  // What the columns [first, last) take together.
+  std::size_t room(std::size_t first, std::size_t last) const {
+    return std::accumulate(width.begin() + static_cast<Index>(first),
+                           width.begin() + static_cast<Index>(last),
+                           (last - first - 1) * kGap.size());
+  }
 };
 
 Layout layout_of(const Table& table) {
@@ -97,9 +109,7 @@ Layout layout_of(const Table& table) {
   }
   // A heading over several columns needs room too: the last of them gives it.
   for (std::size_t c = 0; c < table.columns.size(); c = group_end(table, c)) {
-    std::size_t room = 0;
-    for (std::size_t i = c; i < group_end(table, c); ++i)
-      room += out.width[i] + (i > c ? kGap.size() : 0);
+    const std::size_t room = out.room(c, group_end(table, c));
     const std::size_t need = terminal_width(printable(table.columns[c].group, kWidestName));
     if (need > room) out.width[group_end(table, c) - 1] += need - room;
   }
@@ -111,9 +121,7 @@ void trim_end(std::string& line) { line.erase(line.find_last_not_of(' ') + 1); }
 std::string group_line(const Table& table, const Layout& layout) {
   std::string line;
   for (std::size_t c = 0; c < table.columns.size(); c = group_end(table, c)) {
-    std::size_t room = 0;
-    for (std::size_t i = c; i < group_end(table, c); ++i)
-      room += layout.width[i] + (i > c ? kGap.size() : 0);
+    const std::size_t room = layout.room(c, group_end(table, c));
     const std::string group = printable(table.columns[c].group, kWidestName);
     const std::size_t spare = room - terminal_width(group);
     line += kGap;
@@ -177,28 +185,6 @@ std::string rule(const Layout& layout) {
   return line + "\n";
 }
 
-std::string wrapped(const std::string& text) {
-  std::string out = "  ", line;
-  std::size_t used = 2;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::string_view word = rest.substr(0, rest.find(' '));
-    rest.remove_prefix(std::min(rest.size(), word.size() + 1));
-    const std::size_t width = terminal_width(word);
-    if (used > 2 && used + 1 + width > kPage) {
-      out += "\n  ";
-      used = 2;
-    }
-    if (used > 2) {
-      out += ' ';
-      ++used;
-    }
-    out += word;
-    used += width;
-  }
-  return out + "\n";
-}
-
 }  // namespace
 
 std::size_t terminal_width(std::string_view text) {
@@ -226,7 +212,9 @@ std::string to_text(const Table& table) {
   }
   const std::vector<std::string> notes = notes_of(table, "▸", "▹");
   if (!notes.empty()) out += "\n";
-  for (const std::string& note : notes) out += wrapped(clean(note));
+  for (const std::string& note : notes)
+    for (const std::string& line : wrapped(clean(note), kPage - kGap.size()))
+      out.append(kGap).append(line).append("\n");
   return out;
 }
 
