@@ -29,9 +29,8 @@ std::string asset_name(const command::Prediction& prediction, Index asset) {
 
 std::string title(const command::Prediction& prediction) {
   return fmt::format("{} of {} assets by {} (at most {}), for the period after {}\n",
-                     prediction.held().size(), prediction.n(),
-                     select::name(prediction.settings.optimizer), prediction.settings.k,
-                     prediction.input.window.to);
+                     prediction.held().size(), prediction.n(), prediction.optimizer,
+                     prediction.settings.k, prediction.input.window.to);
 }
 
 std::vector<std::string> holdings_header(const command::Prediction& prediction) {

@@ -162,14 +162,14 @@ double sharpe_of(const market::Panel& returns, const backtest::BacktestSettings&
   walk.first_row = kTraining;
   std::vector<Index> rows;
   for (Index row = kTraining; row < returns.rows(); ++row) rows.push_back(row - 1);
-  backtest::OptimizerSettings optimizer;
+  solve::OptimizerSettings optimizer;
   optimizer.k = settings.k;
   optimizer.sizing = settings.sizing;
   backtest::Expectations expected =
       backtest::learned_expectations(returns, rows, {}, &model, threads, {});
-  const backtest::SelectingPolicy policy(
+  const backtest::OptimizerPolicy policy(
       std::make_unique<backtest::GivenSignal>(returns, rows, std::move(expected.values)),
-      optimizer);
+      solve::optimizer_named("swap"), optimizer);
   const backtest::Run run = backtest::walk_forward(returns, policy, walk, threads);
   return backtest::metrics(run.track(252.0)).sharpe_annualized;
 }

@@ -391,7 +391,7 @@ def _count(size: int) -> Tensor:
 def _parts(score: Optional[str]) -> tuple[bool, bool]:
     if score not in (None, "symmetric", "cholesky"):
         raise InputError(f"score = {score} is not one of symmetric, cholesky")
-    return score != "symmetric", score != "cholesky"
+    return score in (None, "cholesky"), score in (None, "symmetric")
 
 
 def number(name: str, value: Any) -> float:

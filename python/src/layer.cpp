@@ -19,7 +19,7 @@
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/configure.hpp"
 #include "sharpen/market/panel.hpp"
-#include "sharpen/select/select.hpp"
+#include "sharpen/solve/registry.hpp"
 #include "work.hpp"
 
 namespace sharpen::python {
@@ -296,11 +296,12 @@ std::unique_ptr<Pass> forward(std::shared_ptr<Layer> layer, std::uintptr_t mu, s
   return pass;
 }
 
-select::Optimizer optimizer_of(const std::string& text) {
-  using enum select::Optimizer;
-  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
-    if (select::name(optimizer) == text) return optimizer;
-  throw InputError("optimizer = " + text + " is not one of oscar, symmetric, greedy, swap");
+const solve::OptimizerInfo& optimizer_of(const std::string& text) {
+  const solve::OptimizerInfo* row = solve::find_optimizer(text);
+  if (row != nullptr && row->serves_models) return *row;
+  throw InputError("optimizer = " + text + " is not one of " +
+                   solve::names_of_optimizers(
+                       [](const solve::OptimizerInfo& each) { return each.serves_models; }, ", "));
 }
 
 // Portfolios of at most k names: weights (B, n), statuses (B) and Sharpe ratios (B).
@@ -311,12 +312,11 @@ nb::tuple decide(const RiskModel& model, const Indices& samples, const Matrix& m
   {
     const nb::gil_scoped_release release;
     const layer::LayerSettings layer = layer_settings(given, n);
-    const select::SelectSettings settings{.k = layer.k,
-                                          .optimizer = optimizer_of(optimizer),
-                                          .net = layer.net,
-                                          .sizing = layer.sizing};
-    portfolios = select::select_batch(settings, *model.risk, view(samples), python::view(mu),
-                                      Threads(threads));
+    solve::OptimizerSettings settings;
+    settings.net = layer.net;
+    settings.sizing = layer.sizing;
+    portfolios = solve::decide_batch(optimizer_of(optimizer), settings, layer.k, *model.risk,
+                                     view(samples), python::view(mu), Threads(threads));
   }
   std::vector<double> weights, sharpe;
   std::vector<std::string> statuses;

@@ -12,143 +12,6 @@ namespace sharpen::backtest {
 
 namespace {
 
-constexpr Index kDefaultHistory = 100;  // for a lookback of all rows
-constexpr const char* kTrainingSplit = "80%";
-
-bool equal_weights(const BacktestSettings& settings) { return settings.optimizer == "equal"; }
-
-bool learns(const BacktestSettings& settings) {
-  return settings.framework == Framework::pfl || settings.framework == Framework::dfl;
-}
-
-// Whether there is a training part.
-bool trains(const BacktestSettings& settings) {
-  return learns(settings) || settings.framework == Framework::historic;
-}
-
-// Whether the optimizer is fully invested by definition.
-bool sizes_itself(const BacktestSettings& settings) {
-  return equal_weights(settings) || settings.optimizer == "mssrm-long";
-}
-
-select::Optimizer optimizer_of(const std::string& text) {
-  using enum select::Optimizer;
-  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
-    if (select::name(optimizer) == text) return optimizer;
-  throw InputError(
-      fmt::format("optimizer = {} is none of oscar, symmetric, greedy, swap, mssrm, mssrm-long, "
-                  "sdr, equal",
-                  printable(text)));
-}
-
-// One of the policies over a risk model, with Sigma of the windows or of the training part.
-template <class P>
-std::unique_ptr<Policy> risk_policy(std::unique_ptr<const SignalSource> source,
-                                    const OptimizerSettings& optimizer,
-                                    std::optional<ConstMat> training) {
-  if (!training) return std::make_unique<P>(std::move(source), optimizer);
-  return std::make_unique<P>(std::move(source), optimizer, *training);
-}
-
-void check_learning(const BacktestSettings& settings, const learn::Model* model) {
-  if (!learns(settings)) {
-    if (model != nullptr)
-      throw InputError(
-          fmt::format("a model has no meaning for framework = {}; use framework pfl or dfl",
-                      name(settings.framework)));
-    if (settings.retrain != 0)
-      throw InputError(
-          fmt::format("retrain has no meaning for framework = {}, which trains no "
-                      "network; leave it out, or use framework pfl or dfl",
-                      name(settings.framework)));
-    return;
-  }
-  const learn::TrainSettings& training = model != nullptr ? model->settings : settings.training;
-  if (equal_weights(settings))
-    throw InputError(fmt::format(
-        "framework = {} has no use for optimizer = equal, which asks for no expectations; use "
-        "framework rolling",
-        name(settings.framework)));
-  if (settings.gaps && training.network == learn::NetworkKind::joint)
-    throw InputError(
-        "universe = available cannot go with network = joint, which needs every asset throughout; "
-        "use network shared, or universe complete");
-  if (settings.lookback.all || settings.lookback.count != training.lookback)
-    throw InputError(
-        fmt::format("lookback must be {}, the length of the network's windows", training.lookback));
-  if (settings.min_history && *settings.min_history < settings.lookback.count)
-    throw InputError(fmt::format(
-        "min-history = {} is shorter than the network's windows of {} rows; leave it out",
-        *settings.min_history, settings.lookback.count));
-  if (model == nullptr && settings.net == layer::Net::any && settings.training_sizing &&
-      settings.training_sizing->kind == layer::Sizing::budget)
-    throw InputError(
-        "net = any cannot go with sizing = budget, which the network would be trained with and "
-        "which divides by the net position; use sizing gross or volatility");
-  if (model != nullptr && settings.retrain != 0)
-    throw InputError("retrain has no meaning for a model that is given; leave one of them out");
-  if (model != nullptr && (training.alpha > 0.0) != (settings.framework == Framework::dfl))
-    throw InputError(fmt::format("framework = {}, and the model was trained as {} (alpha = {})",
-                                 name(settings.framework), training.alpha > 0.0 ? "dfl" : "pfl",
-                                 training.alpha));
-}
-
-// The layer is an optimizer of its own.
-void check_soft(const BacktestSettings& settings) {
-  if (settings.decision == DecisionKind::exact) return;
-  if (!has_soft_decision(settings.optimizer))
-    throw InputError(
-        fmt::format("decision = soft cannot go with optimizer = {}: the layer chooses its own "
-                    "weights; use optimizer oscar, symmetric, greedy or swap, or decision exact",
-                    settings.optimizer));
-  if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
-    throw InputError("decision = soft cannot go with historic-risk = train; use rolling");
-}
-
-}  // namespace
-
-bool has_soft_decision(std::string_view optimizer) {
-  return optimizer != "equal" && optimizer != "mssrm-long" && optimizer != "mssrm" &&
-         optimizer != "sdr";
-}
-
-void check_settings(const BacktestSettings& settings, const market::Panel* signal,
-                    const learn::Model* model) {
-  if (!(settings.periods_per_year > 0.0 && std::isfinite(settings.periods_per_year)))
-    throw InputError(
-        fmt::format("periods-per-year = {} is outside (0, inf)", settings.periods_per_year));
-  if (!std::isfinite(settings.risk_free))
-    throw InputError(fmt::format("risk-free = {} is not a number", settings.risk_free));
-  const bool takes_signal = settings.framework == Framework::signal;
-  if (takes_signal && signal == nullptr)
-    throw InputError("framework = signal needs predictions; give --signal FILE");
-  if (!takes_signal && signal != nullptr)
-    throw InputError(fmt::format("a signal has no meaning for framework = {}; use framework signal",
-                                 name(settings.framework)));
-  if (settings.framework == Framework::historic && settings.gaps)
-    throw InputError(
-        "universe = available cannot go with framework = historic, whose mean of the training part "
-        "needs every asset throughout; use universe complete, or framework rolling");
-  check_learning(settings, model);
-  check_soft(settings);
-  if (settings.min_history == 0 && !equal_weights(settings))
-    throw InputError(fmt::format(
-        "min-history = 0 goes with optimizer = equal only; {} needs 2 rows of history at least",
-        settings.optimizer));
-  if (settings.min_history == 1 && !equal_weights(settings))
-    throw InputError(
-        fmt::format("min-history = 1 is too short for optimizer = {}: a covariance "
-                    "needs 2 rows at least",
-                    settings.optimizer));
-  if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget &&
-      !sizes_itself(settings))
-    throw InputError(
-        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
-        "gross or volatility");
-}
-
-namespace {
-
 // The column of the benchmark, taken out of the panel.
 std::vector<double> take_column(market::Panel& returns, const std::string& ticker) {
   const auto found = std::ranges::find(returns.tickers, ticker);
@@ -186,7 +49,7 @@ std::vector<double> benchmark_over(const Run& run, const std::vector<double>& al
 
 Index min_history(const BacktestSettings& settings) {
   if (settings.min_history) return static_cast<Index>(*settings.min_history);
-  return settings.lookback.all ? kDefaultHistory : static_cast<Index>(settings.lookback.count);
+  return settings.lookback.all ? risk::kWindowRows : static_cast<Index>(settings.lookback.count);
 }
 
 // Rows of the training part; 0 without a split. What a given model has seen is never traded.
@@ -199,9 +62,9 @@ Index training_rows(const BacktestSettings& settings, const market::Panel& retur
         "test it on",
         model->last_date, returns.dates.back()));
   if (model != nullptr && settings.split.empty()) return seen;
-  const std::string split =
-      settings.split.empty() && trains(settings) ? kTrainingSplit : settings.split;
-  if (split == "none" && trains(settings))
+  const bool trains = learn::info(settings.framework).trains;
+  const std::string split = settings.split.empty() && trains ? kTrainingSplit : settings.split;
+  if (split == "none" && trains)
     throw InputError(
         fmt::format("split = none leaves framework = {} nothing to train on; give a share such as "
                     "80%, or a date",
@@ -215,10 +78,15 @@ Index training_rows(const BacktestSettings& settings, const market::Panel& retur
   return rows;
 }
 
+// Whether Sigma is that of the training part throughout.
+bool fixes_covariance(const BacktestSettings& settings) {
+  return settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train;
+}
+
 WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel& returns,
                            Index training) {
-  const bool fixed = settings.framework == Framework::historic &&
-                     settings.historic_risk == HistoricRisk::train && !equal_weights(settings);
+  const bool fixed =
+      fixes_covariance(settings) && solve::optimizer_named(settings.optimizer).needs.history();
   WalkSettings walk;
   walk.lookback =
       settings.lookback.all ? WalkSettings::kAllRows : static_cast<Index>(settings.lookback.count);
@@ -278,7 +146,7 @@ LearnedSettings learned_settings(const BacktestSettings& settings, Index trainin
   out.training.form = settings.form;
   out.training.layer.sizing = settings.training_sizing.value_or(settings.sizing);
   out.training.layer.net = settings.net;
-  if (settings.framework == Framework::pfl) out.training.alpha = 0.0;
+  if (!learn::info(settings.framework).decides) out.training.alpha = 0.0;
   out.periods_per_year = settings.periods_per_year;
   out.training_rows = training;
   out.retrain = static_cast<Index>(settings.retrain);
@@ -304,35 +172,20 @@ std::vector<Index> months_of_periods(std::span<const std::string> dates) {
 std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market::Panel& returns,
                                   const WalkSettings& walk,
                                   std::unique_ptr<const SignalSource> source) {
-  if (equal_weights(settings)) return std::make_unique<EqualWeights>();
-  const std::string& which = settings.optimizer;
-  const bool baseline = which == "mssrm" || which == "mssrm-long" || which == "sdr";
-  OptimizerSettings optimizer;
-  if (!baseline) optimizer.optimizer = optimizer_of(which);
-  optimizer.k = settings.k;
-  optimizer.net = settings.net;
-  optimizer.sizing = settings.sizing;
-  optimizer.shrinkage = settings.shrinkage;
-  optimizer.form = settings.form;
-  optimizer.sdr_recovery = settings.sdr_recovery;
-  optimizer.sdr.gap = settings.sdr_gap;
-  if (settings.sdr_monthly) optimizer.sdr_spell = months_of_periods(returns.dates);
+  const solve::OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
-  static_cast<void>(settings.k.of(returns.n(), "k"));
-  std::optional<ConstMat> training;
-  if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
-    training = returns.matrix().middle_rows(0, walk.first_row);
-  if (training && training->rows < 2)
+  if (!optimizer.ignores_setting("k")) static_cast<void>(settings.k.of(returns.n(), "k"));
+  auto policy = std::make_unique<OptimizerPolicy>(
+      std::move(source),
+      settings.decision == DecisionKind::soft ? soft_decider(settings, last_layer(settings))
+                                              : decider(optimizer, settings),
+      settings, settings.sdr_monthly ? months_of_periods(returns.dates) : std::vector<Index>());
+  if (!fixes_covariance(settings) || !optimizer.needs.history()) return policy;
+  if (walk.first_row < 2)
     throw InputError(
         "historic-risk = train needs 2 rows of training at least; choose a later --split");
-  if (settings.decision == DecisionKind::soft)
-    return std::make_unique<SoftPolicy>(std::move(source), optimizer, last_layer(settings));
-  if (which == "mssrm-long")
-    return training ? std::make_unique<MssrmLongPolicy>(std::move(source), settings.k, *training)
-                    : std::make_unique<MssrmLongPolicy>(std::move(source), settings.k);
-  if (which == "mssrm") return risk_policy<MssrmPolicy>(std::move(source), optimizer, training);
-  if (which == "sdr") return risk_policy<SdrPolicy>(std::move(source), optimizer, training);
-  return risk_policy<SelectingPolicy>(std::move(source), optimizer, training);
+  policy->fix_covariance(returns.matrix().middle_rows(0, walk.first_row));
+  return policy;
 }
 
 void warn(BacktestResult& result) {
@@ -361,21 +214,6 @@ void warn(BacktestResult& result) {
   else if (std::isnan(result.metrics.sharpe))
     say("the returns do not vary: there is no Sharpe ratio");
 }
-
-}  // namespace
-
-std::string_view name(Framework framework) {
-  switch (framework) {
-    case Framework::rolling: return "rolling";
-    case Framework::historic: return "historic";
-    case Framework::signal: return "signal";
-    case Framework::pfl: return "pfl";
-    case Framework::dfl: return "dfl";
-  }
-  return "unknown";
-}
-
-namespace {
 
 // A panel and settings that fit each other, before any decision.
 struct Ready {
@@ -423,7 +261,7 @@ void run_through(const Ready& ready, const BacktestSettings& settings,
   control.begin("deciding");
   const auto policy = policy_of(settings, ready.returns, ready.walk, std::move(source));
   result.run = walk_forward(ready.returns, *policy, ready.walk, threads, control);
-  if (learns(settings))
+  if (learn::learns(settings.framework))
     result.regret = regret(
         result.run, oracle != nullptr ? *oracle : oracle_of(ready, settings, threads, control));
   if (!ready.benchmark.empty())
@@ -449,7 +287,7 @@ void check_expectations(const Expectations& given, const Ready& ready) {
 
 Expectations expectations(const market::Panel& panel, const BacktestSettings& settings,
                           const Threads& threads, const Control& control) {
-  if (!learns(settings))
+  if (!learn::learns(settings.framework))
     throw InputError(fmt::format("framework = {} learns nothing; use framework pfl or dfl",
                                  name(settings.framework)));
   BacktestResult unused;
@@ -469,12 +307,12 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
   BacktestResult result;
   const Ready prepared = ready(panel, settings, signal, model, result);
   std::unique_ptr<const SignalSource> source;
-  if (learns(settings)) {
+  if (learn::learns(settings.framework)) {
     Expectations learned = expectations_of(prepared, settings, model, threads, control);
     source =
         std::make_unique<GivenSignal>(prepared.returns, learned.rows, std::move(learned.values));
     result.trainings = std::move(learned.trainings);
-  } else if (!equal_weights(settings)) {
+  } else if (solve::optimizer_named(settings.optimizer).needs.signal) {
     source = source_of(settings, prepared.returns, prepared.walk, signal);
   }
   run_through(prepared, settings, std::move(source), nullptr, threads, control, result);
@@ -483,11 +321,11 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
 
 BacktestResult backtest(const market::Panel& panel, const BacktestSettings& settings,
                         const Prepared& prepared, const Threads& threads, const Control& control) {
-  if (prepared.expectations == nullptr && !learns(settings))
+  if (prepared.expectations == nullptr && !learn::learns(settings.framework))
     return backtest(panel, settings, threads, nullptr, control);
   BacktestResult result;
   const Ready fitting = ready(panel, settings, nullptr, nullptr, result);
-  if (!learns(settings))
+  if (!learn::learns(settings.framework))
     throw InputError(
         fmt::format("expectations have no meaning for framework = {}", name(settings.framework)));
   const Expectations* given = prepared.expectations;

@@ -5,6 +5,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/learn/configure.hpp"
+#include "sharpen/solve/configure.hpp"
 
 namespace sharpen::backtest {
 
@@ -18,40 +19,21 @@ std::string text_or_empty(const Values& values, std::string_view name) {
 
 }  // namespace
 
-Framework framework_of(const std::string& text) {
-  using enum Framework;
-  for (const Framework framework : {rolling, historic, signal, pfl, dfl})
-    if (name(framework) == text) return framework;
-  throw InputError(fmt::format("framework = {} is not known", printable(text)));
-}
-
-bool learns(Framework framework) {
-  return framework == Framework::pfl || framework == Framework::dfl;
-}
-
 BacktestSettings backtest_settings(const Values& values) {
   BacktestSettings out;
-  out.framework = framework_of(values.text("framework"));
+  static_cast<solve::OptimizerSettings&>(out) = solve::optimizer_settings(values);
+  out.framework = learn::framework_named(values.text("framework")).framework;
   out.optimizer = values.text("optimizer");
-  out.k = values.count_or_share("k");
-  out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
-  out.sizing = learn::yearly_sizing(values);
   if (values.has("held-sizing")) {
     out.training_sizing = out.sizing;
     out.sizing = learn::yearly_sizing(values, "held-sizing");
   }
-  out.shrinkage = learn::window_shrinkage(values);
-  out.form = learn::form_of(values);
   out.historic_risk =
       values.text("historic-risk") == "train" ? HistoricRisk::train : HistoricRisk::rolling;
-  if (learns(out.framework) || values.text("decision") == "soft")
+  if (learn::learns(out.framework) || values.text("decision") == "soft")
     out.training = learn::training_settings(values);
   if (values.has("retrain")) out.retrain = values.integer("retrain");
   out.decision = values.text("decision") == "soft" ? DecisionKind::soft : DecisionKind::exact;
-  out.sdr_recovery = values.text("sdr-recovery") == "match" ? baseline::Recovery::match
-                                                            : baseline::Recovery::top_k;
-  out.sdr_monthly = values.text("sdr-match") == "monthly";
-  if (values.has("sdr-gap")) out.sdr_gap = values.real("sdr-gap");
   out.lookback = values.count_or_all("lookback");
   if (values.has("min-history")) out.min_history = values.integer("min-history");
   out.split = text_or_empty(values, "split");

@@ -73,7 +73,7 @@ learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSet
   const market::Panel part = first_rows(returns, rows, columns);
   learn::TrainSettings own = settings.training;
   // A count that these assets cannot fill is no mistake: there may be more of them later.
-  if (own.k.percent == 0.0) own.k.count = names_to_hold(own.k, part.n());
+  if (own.k.percent == 0.0) own.k.count = solve::names_to_hold(own.k, part.n());
   learn::Model model = learn::train(part, own, settings.periods_per_year, threads, {control});
   extend(model, returns, columns);
   return model;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backtest/choice.hpp"
 #include "sharpen/base/threads.hpp"
 
 namespace sharpen::backtest {
@@ -23,25 +22,13 @@ void column_means(ConstMat rows, Vec mean) {
   for (double& m : mean) m /= static_cast<double>(rows.rows);
 }
 
-class SelectingChooser : public Chooser {
- public:
-  SelectingChooser(const select::SelectSettings& settings, const risk::Risk& risk)
-      : selector_(settings, risk) {}
-  void choose(const risk::Risk& risk, Index sample, ConstVec mu, Choice& out) override {
-    selector_.run(risk, sample, mu, out.portfolio);
-  }
-
- private:
-  select::Selector selector_;
-};
-
-}  // namespace
-
-void take(const Choice& choice, std::span<const Index> assets, Decision& out) {
-  const select::Portfolio& portfolio = choice.portfolio;
+// Weights that could not be computed, or are out of the range of numbers, are cash. assets (m):
+// columns of the panel.
+void take(const solve::Answer& answer, std::span<const Index> assets, Decision& out) {
+  const select::Portfolio& portfolio = answer.portfolio;
   out.outcome = portfolio.outcome;
-  out.iterations = choice.iterations;
-  out.certified = choice.certified;
+  out.iterations = answer.iterations.value_or(0);
+  out.certified = answer.certified.value_or(false);
   out.positions.clear();
   if (out.outcome.status == Status::invalid_input) return;
   for (const Index i : portfolio.support) {
@@ -54,6 +41,8 @@ void take(const Choice& choice, std::span<const Index> assets, Decision& out) {
     if (weight != 0.0) out.positions.push_back({assets[static_cast<std::size_t>(i)], weight});
   }
 }
+
+}  // namespace
 
 bool SignalSource::has(Index, Index) const { return true; }
 
@@ -70,86 +59,105 @@ void TrainingMean::expected_returns(const WindowBatch& batch, Index, Vec mu) con
     mu[j] = mean_[static_cast<std::size_t>(batch.assets[j])];
 }
 
-Index names_to_hold(const settings::CountOrShare& k, Index m) {
-  const bool count = k.percent == 0.0;
-  return count ? std::min(static_cast<Index>(k.count), m) : k.of(m, "k");
+Decider decider(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings) {
+  return {.needs = optimizer.needs,
+          .remembers = optimizer.remembers,
+          .make = [&optimizer, settings] { return optimizer.make(settings); }};
 }
 
-RiskPolicy::RiskPolicy(std::unique_ptr<const SignalSource> source,
-                       const OptimizerSettings& settings, risk::Parts parts)
+Decider soft_decider(const solve::OptimizerSettings& settings, layer::LayerSettings layer) {
+  layer.net = settings.net;
+  layer.sizing = settings.sizing;
+  return {.needs = {.parts = solve::soft_parts(layer)},
+          .make = [layer] { return solve::soft_decision(layer); }};
+}
+
+OptimizerPolicy::OptimizerPolicy(std::unique_ptr<const SignalSource> source, Decider decider,
+                                 const solve::OptimizerSettings& settings,
+                                 std::vector<Index> months)
     : source_(std::move(source)),
+      decider_(std::move(decider)),
       settings_(settings),
-      risk_settings_{.shrinkage = settings.shrinkage, .form = settings.form, .parts = parts} {
-  risk_settings_.validate();
-  settings_.sizing.validate();
+      months_(std::move(months)),
+      risk_settings_{
+          .shrinkage = settings.shrinkage, .form = settings.form, .parts = decider_.needs.parts} {
+  if (decider_.needs.risk) {
+    risk_settings_.validate();
+    settings_.sizing.validate();
+  }
+  if (decider_.remembers) remembering_ = decider_.make();
 }
 
-void RiskPolicy::fix_risk(ConstMat training) {
+OptimizerPolicy::OptimizerPolicy(std::unique_ptr<const SignalSource> source,
+                                 const solve::OptimizerInfo& optimizer,
+                                 const solve::OptimizerSettings& settings,
+                                 std::vector<Index> months)
+    : OptimizerPolicy(std::move(source), decider(optimizer, settings), settings,
+                      std::move(months)) {}
+
+OptimizerPolicy::~OptimizerPolicy() = default;
+
+void OptimizerPolicy::fix_covariance(ConstMat training) {
   for (Index t = 0; t < training.rows; ++t)
     training_.insert(training_.end(), training.row(t).begin(), training.row(t).end());
   const Index rows = training.rows;
-  fixed_risk_ = risk::from_windows({training_.data(), rows, training.cols}, rows,
-                                   std::span(&rows, 1), risk_settings_, Threads(1));
+  if (decider_.needs.risk)
+    fixed_risk_ = risk::from_windows({training_.data(), rows, training.cols}, rows,
+                                     std::span(&rows, 1), risk_settings_, Threads(1));
 }
 
-Index RiskPolicy::batch_size(Index m, Index T) const {
-  // Doubles per sample. Which form it will be is for the risk model to say; far from the border,
-  // where it matters, this is right.
+Index OptimizerPolicy::least_history() const {
+  return decider_.needs.history() && training_.empty() ? 2 : 0;
+}
+
+bool OptimizerPolicy::usable(Index row, Index asset) const {
+  return source_ == nullptr || source_->has(row, asset);
+}
+
+Index OptimizerPolicy::batch_size(Index m, Index T) const {
+  if (decider_.remembers) return 1;
+  if (!decider_.needs.risk) return Policy::batch_size(m, T);
   const auto assets = static_cast<double>(m), rows = static_cast<double>(T);
-  const bool low_rank =
-      settings_.form == risk::Form::low_rank || (settings_.form == risk::Form::automatic &&
-                                                 assets > 4.0 * rows && settings_.shrinkage > 1e-4);
-  const double doubles =
+  const bool low_rank = risk_settings_.form_for(m, T) == risk::Form::low_rank;
+  const double doubles =  // per sample
       low_rank ? (assets + rows) * (rows + 16.0) : 3.0 * assets * assets + rows * assets;
   const double most = kBatchBytes / (8.0 * std::max(1.0, doubles));
   return std::clamp(static_cast<Index>(most), Index{1}, kMostPerBatch);
 }
 
-void RiskPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const {
+solve::Problem OptimizerPolicy::problem(const WindowBatch& batch, Index i,
+                                        const risk::Risk* risk) const {
   const auto m = static_cast<Index>(batch.assets.size());
+  solve::Problem out{.n = m,
+                     .k = solve::names_to_hold(settings_.k, m),
+                     .risk = risk,
+                     .sample = fixed_risk_ ? 0 : i,
+                     .assets = batch.assets,
+                     .row = batch.decision_row(i)};
+  if (decider_.needs.plain)
+    out.window = training_.empty()
+                     ? batch.window(i)
+                     : ConstMat(training_.data(), static_cast<Index>(training_.size()) / m, m);
+  if (!months_.empty() && out.row >= 0) out.month = months_[static_cast<std::size_t>(out.row)];
+  return out;
+}
+
+void OptimizerPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const {
   std::unique_ptr<risk::Risk> own;
-  if (!fixed_risk_)
+  if (decider_.needs.risk && !fixed_risk_)
     own = risk::from_windows(batch.returns, batch.lookback, batch.ends, risk_settings_, Threads(1));
-  const risk::Risk& risk = fixed_risk_ ? *fixed_risk_ : *own;
-  const std::unique_ptr<Chooser> optimizer = chooser(batch, risk, names_to_hold(settings_.k, m));
-  Choice choice;
-  std::vector<double> mu(static_cast<std::size_t>(m));
+  const risk::Risk* risk = fixed_risk_ ? fixed_risk_.get() : own.get();
+  std::unique_ptr<solve::Optimizer> fresh;
+  if (!remembering_) fresh = decider_.make();
+  solve::Optimizer& optimizer = remembering_ ? *remembering_ : *fresh;
+  solve::Answer answer;
+  std::vector<double> mu(decider_.needs.signal ? batch.assets.size() : 0);
   for (Index i = 0; i < batch.size(); ++i) {
-    source_->expected_returns(batch, i, mu);
-    optimizer->choose(risk, fixed_risk_ ? 0 : i, mu, choice);
-    take(choice, batch.assets, out[static_cast<std::size_t>(i)]);
-  }
-}
-
-SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
-                                 const OptimizerSettings& settings)
-    : RiskPolicy(std::move(source), settings,
-                 {.lower = settings.optimizer == select::Optimizer::oscar,
-                  .root = settings.optimizer == select::Optimizer::symmetric,
-                  .restriction = false}) {}
-
-SelectingPolicy::SelectingPolicy(std::unique_ptr<const SignalSource> source,
-                                 const OptimizerSettings& settings, ConstMat training)
-    : SelectingPolicy(std::move(source), settings) {
-  fix_risk(training);
-}
-
-std::unique_ptr<Chooser> SelectingPolicy::chooser(const WindowBatch&, const risk::Risk& risk,
-                                                  Index k) const {
-  return std::make_unique<SelectingChooser>(
-      select::SelectSettings{.k = k,
-                             .optimizer = settings().optimizer,
-                             .net = settings().net,
-                             .sizing = settings().sizing},
-      risk);
-}
-
-void EqualWeights::decide(const WindowBatch& batch, std::span<Decision> out) const {
-  const double weight = 1.0 / static_cast<double>(batch.assets.size());
-  for (Decision& decision : out) {
-    decision.outcome.status = Status::ok;
-    decision.positions.clear();
-    for (const Index asset : batch.assets) decision.positions.push_back({asset, weight});
+    solve::Problem problem = this->problem(batch, i, risk);
+    if (decider_.needs.signal) source_->expected_returns(batch, i, mu);
+    problem.mu = mu;
+    optimizer.decide(problem, answer);
+    take(answer, batch.assets, out[static_cast<std::size_t>(i)]);
   }
 }
 

@@ -30,10 +30,11 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
         fmt::format("{} has no meaning here; it goes with {}", values.given_as(name), needs));
   };
   using enum backtest::Framework;
-  if (settings.framework != signal && values.has("signal")) refuse("signal", "--framework signal");
+  const learn::FrameworkInfo& framework = learn::info(settings.framework);
+  if (!framework.needs_file && values.has("signal")) refuse("signal", "--framework signal");
   if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
     refuse("historic-risk", "--framework historic");
-  if (!backtest::learns(settings.framework)) {
+  if (!framework.learns) {
     for (const settings::Setting& setting : settings::table())
       if (setting.group == settings::Group::learning && values.takes(setting.name) &&
           values.origin(setting.name) == Origin::flag &&
@@ -45,28 +46,27 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
 
 // Some optimizers listen to nothing about selection or sizing.
 void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
-  const std::string& optimizer = values.text("optimizer");
-  for (const std::string_view name : {"sdr-recovery", "sdr-gap"})
-    if (optimizer != "sdr" && values.origin(name) == Origin::flag)
-      warnings.push_back(
-          fmt::format("--{} has no effect here; it goes with --optimizer sdr", name));
-  if ((optimizer != "sdr" || values.text("sdr-recovery") != "match") &&
-      values.origin("sdr-match") == Origin::flag)
-    warnings.push_back(
-        "--sdr-match has no effect here; it goes with --optimizer sdr --sdr-recovery match");
-  const bool equal = optimizer == "equal";
-  if (!equal && optimizer != "mssrm-long") return;
+  const solve::OptimizerInfo& optimizer = solve::optimizer_named(values.text("optimizer"));
+  const bool matches = values.text("sdr-recovery") == "match";
+  for (const solve::OptimizerInfo* row : solve::optimizers())
+    for (const solve::OwnSetting& own : row->own) {
+      const bool used = row == &optimizer && (own.name != "sdr-match" || matches);
+      if (values.takes(own.name) && values.origin(own.name) == Origin::flag && !used)
+        warnings.push_back(
+            fmt::format("--{} has no effect here; it goes with {}", own.name, own.goes_with));
+    }
+  std::vector<std::string> names = optimizer.ignores;
+  if (!optimizer.needs.risk) names.insert(names.end(), {"shrinkage", "form"});
   std::string ignored;
-  for (const std::string_view name :
-       {"signal", "k", "sizing", "target-volatility", "offset", "net", "shrinkage", "form"})
-    if (values.origin(name) == Origin::flag && (equal || (name != "k" && name != "signal")))
+  for (const std::string& name : names)
+    if (values.origin(name) == Origin::flag)
       ignored.append(ignored.empty() ? "" : ", ").append(values.given_as(name));
+  const std::string& since = optimizer.ignores_since_in_walks.empty()
+                                 ? optimizer.ignores_since
+                                 : optimizer.ignores_since_in_walks;
   if (!ignored.empty())
-    warnings.push_back(fmt::format(
-        "optimizer = {}: {} has no effect",
-        equal ? "equal holds 1/n of every asset"
-              : "mssrm-long is long only, fully invested and takes the covariance as it is",
-        ignored));
+    warnings.push_back(
+        fmt::format("optimizer = {} {}: {} has no effect", optimizer.name, since, ignored));
 }
 
 // A benchmark that cleaning left out is not one that the file does not have.
@@ -85,9 +85,8 @@ void check_settings(const Values& values, const BacktestSettings& settings) {
   refuse_foreign_settings(values, settings);
   if (!settings.split.empty()) backtest::check_split(settings.split);
   if (!settings.stats_from.empty()) backtest::check_stats_from(settings.stats_from);
-  const std::string& optimizer = settings.optimizer;
   if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget &&
-      optimizer != "equal" && optimizer != "mssrm-long")
+      !solve::optimizer_named(settings.optimizer).ignores_setting("sizing"))
     throw InputError(
         "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
         "gross or volatility");
@@ -103,7 +102,7 @@ std::optional<market::Panel> signal_of(const Values& values, BacktestInputs& inp
 std::string label_of(const BacktestAnswer& answer) {
   if (answer.values.has("label")) return answer.values.text("label");
   const bool soft = answer.settings.decision == backtest::DecisionKind::soft;
-  return fmt::format("{} {}", backtest::name(answer.settings.framework),
+  return fmt::format("{} {}", learn::name(answer.settings.framework),
                      soft ? "soft" : answer.settings.optimizer);
 }
 
@@ -122,9 +121,9 @@ BacktestJob read_backtest(const Values& given, BacktestInputs inputs, const Log&
   const Values values = model ? follow_model(given, *model) : given;
   BacktestAnswer answer{.values = values, .settings = backtest::backtest_settings(values)};
   check_settings(values, answer.settings);
-  if (model && !backtest::learns(answer.settings.framework))
+  if (model && !learn::learns(answer.settings.framework))
     throw InputError("model has no meaning here; it goes with --framework pfl or dfl");
-  const bool takes_signal = answer.settings.framework == backtest::Framework::signal;
+  const bool takes_signal = learn::info(answer.settings.framework).needs_file;
   if (takes_signal && !values.has("signal") && !inputs.signal)
     throw InputError("framework = signal needs predictions; give --signal FILE");
   if (!takes_signal && inputs.signal)

@@ -146,10 +146,9 @@ void add_periods(const BacktestAnswer& answer, Json& out) {
   out["rebalance"] = answer.settings.rebalance;
   out["status_counts"] = status_counts(run);
   out["n_jittered"] = run.n_jittered;
-  const std::string& optimizer = answer.settings.optimizer;
-  const bool proves = optimizer == "mssrm-long" || optimizer == "sdr";
-  if (optimizer == "mssrm" || proves) out["iterations"] = run.iterations;
-  if (proves) out["n_certified"] = run.n_certified;
+  const solve::OptimizerInfo& optimizer = solve::optimizer_named(answer.settings.optimizer);
+  if (optimizer.iterates) out["iterations"] = run.iterations;
+  if (optimizer.proves) out["n_certified"] = run.n_certified;
 }
 
 // Of pfl and dfl.
@@ -198,7 +197,7 @@ std::string backtest_json(const BacktestAnswer& answer) {
   out["schema_version"] = kSchemaVersion;
   out["command"] = "backtest";
   out["label"] = answer.label;
-  out["framework"] = backtest::name(answer.settings.framework);
+  out["framework"] = learn::name(answer.settings.framework);
   out["optimizer"] = answer.settings.optimizer;
   add_sharpe(answer, out);
   add_returns(answer, out);

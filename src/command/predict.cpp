@@ -8,7 +8,8 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/keep_inputs.hpp"
 #include "sharpen/command/predict.hpp"
-#include "sharpen/learn/configure.hpp"
+#include "sharpen/layer/configure.hpp"
+#include "sharpen/solve/configure.hpp"
 
 namespace sharpen::command {
 
@@ -20,44 +21,32 @@ using settings::Values;
 
 constexpr std::size_t kMostNames = 8;
 
-select::Optimizer optimizer_of(const std::string& text) {
-  using enum select::Optimizer;
-  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
-    if (select::name(optimizer) == text) return optimizer;
-  throw InputError(
-      fmt::format("optimizer = {} cannot decide for a model; use oscar, symmetric, greedy or swap",
-                  printable(text)));
+const solve::OptimizerInfo& optimizer_of(const std::string& text) {
+  const auto serves = [](const solve::OptimizerInfo& row) { return row.serves_models; };
+  const solve::OptimizerInfo& row = solve::optimizer_named(text);
+  if (!serves(row))
+    throw InputError(fmt::format("optimizer = {} cannot decide for a model; use {}",
+                                 printable(text), solve::names_of_optimizers(serves, " or ")));
+  return row;
 }
 
 // What the settings leave open, the model says.
-select::SelectSettings select_settings(const Values& values, const Prediction& prediction) {
+solve::OptimizerSettings optimizer_settings(const Values& values, const Prediction& prediction) {
   const learn::Model& model = prediction.input.model;
-  const std::string& sizing = values.text("sizing");
-  select::SelectSettings settings = {
-      .k = (values.has("k") ? values.count_or_share("k") : model.settings.k).of(model.n(), "k"),
-      .optimizer = optimizer_of(values.text("optimizer")),
-      .net = !values.has("net")            ? model.settings.layer.net
-             : values.text("net") == "any" ? layer::Net::any
-                                           : layer::Net::positive,
-      .sizing = {.kind = sizing == "budget"       ? layer::Sizing::budget
-                         : sizing == "volatility" ? layer::Sizing::volatility
-                                                  : layer::Sizing::gross,
-                 .offset = values.real("offset"),
-                 .target_volatility =
-                     values.real("target-volatility") / std::sqrt(prediction.periods_per_year)}};
-  settings.validate(model.n());
+  solve::OptimizerSettings settings = solve::optimizer_settings(values);
+  if (!values.has("k")) settings.k = model.settings.k;
+  if (!values.has("net")) settings.net = model.settings.layer.net;
+  settings.shrinkage = prediction.shrinkage;
+  settings.sizing = layer::sizing_per_period(values, prediction.periods_per_year);
   return settings;
 }
 
-std::unique_ptr<risk::Risk> window_risk(const Values& values, const Prediction& prediction,
-                                        const Threads& threads) {
-  const bool oscar = prediction.settings.optimizer == select::Optimizer::oscar;
-  const bool by_root = prediction.settings.optimizer == select::Optimizer::symmetric ||
-                       (values.flag("explain") && !oscar);
-  const risk::RiskSettings settings = {
-      .shrinkage = prediction.shrinkage,
-      .form = learn::form_of(values),
-      .parts = {.lower = oscar, .root = by_root, .restriction = false}};
+std::unique_ptr<risk::Risk> window_risk(const solve::OptimizerInfo& optimizer, risk::Form form,
+                                        const Prediction& prediction, const Threads& threads) {
+  const bool explain = prediction.values.flag("explain");
+  const risk::RiskSettings settings = {.shrinkage = prediction.shrinkage,
+                                       .form = form,
+                                       .parts = solve::parts_for(optimizer, explain)};
   const Window& window = prediction.input.window;
   const Index end = prediction.input.returns.rows();
   auto risk = risk::from_windows(prediction.input.returns.matrix(), window.rows, std::span(&end, 1),
@@ -72,7 +61,8 @@ std::unique_ptr<risk::Risk> window_risk(const Values& values, const Prediction& 
 }
 
 // The signal of the members, and what they think each by itself.
-void ask_members(Prediction& prediction, const Threads& threads) {
+void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
+                 Index k, Prediction& prediction, const Threads& threads) {
   const learn::Model& model = prediction.input.model;
   const Index n = model.n(), members = static_cast<Index>(model.members.size());
   std::vector<double> expected(static_cast<std::size_t>(members * n));
@@ -86,29 +76,19 @@ void ask_members(Prediction& prediction, const Threads& threads) {
   prediction.mu.resize(static_cast<std::size_t>(n));
   prediction.agreement =
       learn::Combiner(*prediction.risk).run(*prediction.risk, 0, mu, prediction.mu);
-  prediction.spread = learn::member_spread(prediction.settings, *prediction.risk, 0, mu, threads);
+  const std::vector<Index> samples(static_cast<std::size_t>(members), 0);
+  prediction.spread = learn::member_spread(
+      solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads));
 }
 
-Exposure exposure_of(const Prediction& prediction) {
-  const std::vector<double>& w = prediction.portfolio.weights;
-  std::vector<double> Sigma_w(w.size());
-  std::vector<double> scratch(static_cast<std::size_t>(prediction.risk->scratch_size()));
-  prediction.risk->apply(0, w, Sigma_w, scratch);
-  Exposure out;
-  double variance = 0.0;
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    out.gross += std::abs(w[i]);
-    out.net += w[i];
-    out.expected_return += prediction.mu[i] * w[i];
-    variance += w[i] * Sigma_w[i];
-  }
-  out.volatility = std::sqrt(std::max(0.0, variance));
-  return out;
-}
-
-void decide(Prediction& prediction) {
-  const risk::Risk& risk = *prediction.risk;
-  select::Selector(prediction.settings, risk).run(risk, 0, prediction.mu, prediction.portfolio);
+void decide(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
+            Index k, Prediction& prediction) {
+  const solve::Problem problem{.n = prediction.n(),
+                               .k = k,
+                               .mu = prediction.mu,
+                               .risk = prediction.risk.get(),
+                               .window = prediction.input.window_returns()};
+  solve::choose(optimizer, settings, problem, prediction);
   const select::Portfolio& portfolio = prediction.portfolio;
   if (portfolio.outcome.status == Status::invalid_input || !std::isfinite(portfolio.sharpe))
     throw Failure(fmt::format(
@@ -116,11 +96,7 @@ void decide(Prediction& prediction) {
         "absurd prices (sharpen doctor)",
         printable(prediction.input.file, 4 * prediction.input.file.size()),
         prediction.input.window.from, prediction.input.window.to));
-  prediction.exposure = exposure_of(prediction);
-  prediction.full_sharpe = select::full_sharpe(risk, 0, prediction.mu, prediction.settings.net);
-  if (prediction.values.flag("explain"))
-    prediction.explanation =
-        select::explain(prediction.settings, risk, 0, prediction.mu, portfolio);
+  solve::measure(problem, prediction.values.flag("explain"), prediction);
 }
 
 std::vector<NamedWeight> named(const Prediction& prediction) {
@@ -209,7 +185,7 @@ void check_predict_settings(const Values& values) {
 
 Prediction predict_answer(const Values& values, PredictInputs inputs, const Log& log) {
   const Threads threads(static_cast<int>(values.integer("threads")));
-  Prediction prediction{.values = values};
+  Prediction prediction(values);
   prediction.input =
       read_predict_input(values, std::move(inputs.model), std::move(inputs.panel), log);
   const learn::Model& model = prediction.input.model;
@@ -218,26 +194,17 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
       values.has("periods-per-year") ? values.real("periods-per-year") : model.periods_per_year;
   prediction.shrinkage =
       values.has("shrinkage") ? values.real("shrinkage") : model.settings.shrinkage;
-  prediction.settings = select_settings(values, prediction);
-  prediction.risk = window_risk(values, prediction, threads);
-  ask_members(prediction, threads);
-  decide(prediction);
+  const solve::OptimizerInfo& optimizer = optimizer_of(values.text("optimizer"));
+  const solve::OptimizerSettings settings = optimizer_settings(values, prediction);
+  const Index k = settings.k.of(model.n(), "k");
+  select::SelectSettings{.k = k, .net = settings.net, .sizing = settings.sizing}.validate(
+      model.n());
+  prediction.risk = window_risk(optimizer, settings.form, prediction, threads);
+  ask_members(optimizer, settings, k, prediction, threads);
+  decide(optimizer, settings, k, prediction);
   list_trades(previous_of(values, inputs), prediction);
   warn(values, prediction);
   return prediction;
-}
-
-std::string_view Prediction::status_text() const {
-  if (portfolio.outcome.status == Status::ok && settings.net == layer::Net::any)
-    return "solved: the net position may have either sign";
-  return describe(portfolio.outcome.status);
-}
-
-std::vector<Index> Prediction::held() const {
-  std::vector<Index> assets;
-  for (const Index i : portfolio.support)
-    if (weight(i) != 0.0) assets.push_back(i);
-  return assets;
 }
 
 std::vector<Index> Prediction::held_by_members_only() const {
@@ -245,13 +212,6 @@ std::vector<Index> Prediction::held_by_members_only() const {
   for (Index i = 0; i < n(); ++i)
     if (weight(i) == 0.0 && spread.held[static_cast<std::size_t>(i)] > 0.0) assets.push_back(i);
   return assets;
-}
-
-const select::Reason* Prediction::reason(Index asset) const {
-  if (!explanation) return nullptr;
-  for (const select::Reason& reason : explanation->reasons)
-    if (reason.asset == asset) return &reason;
-  return nullptr;
 }
 
 }  // namespace sharpen::command

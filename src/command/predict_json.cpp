@@ -96,7 +96,7 @@ void add_portfolio(const Prediction& prediction, Json& out) {
   out["cardinality"] = prediction.held().size();
   out["k"] = prediction.settings.k;
   out["n"] = prediction.n();
-  out["optimizer"] = select::name(prediction.settings.optimizer);
+  out["optimizer"] = prediction.optimizer;
   out["sizing"] = name(prediction.settings.sizing.kind);
   out["net"] = name(prediction.settings.net);
   out["form"] = name(prediction.risk->form());

@@ -11,6 +11,7 @@
 #include "sharpen/command/keep_inputs.hpp"
 #include "sharpen/command/train.hpp"
 #include "sharpen/learn/configure.hpp"
+#include "sharpen/learn/framework.hpp"
 
 namespace sharpen::command {
 
@@ -26,7 +27,7 @@ std::string shown(const fs::path& file) {
 
 void check_framework(const Values& values) {
   const std::string& framework = values.text("framework");
-  if (framework != "pfl" && framework != "dfl")
+  if (!learn::framework_named(framework).learns)
     throw InputError(fmt::format("{} = {} trains nothing; use pfl or dfl",
                                  values.given_as("framework"), printable(framework)));
 }

@@ -7,14 +7,13 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/framework.hpp"
 
 namespace sharpen::learn {
 
 namespace {
 
 using settings::Values;
-
-constexpr double kWindowShrinkage = 0.10;
 
 std::vector<Index> widths(const Values& values) {
   std::vector<Index> out;
@@ -46,14 +45,8 @@ layer::LayerSettings layer_settings(const Values& values) {
 
 }  // namespace
 
-risk::Form form_of(const Values& values) {
-  const std::string& name = values.text("form");
-  if (name == "dense") return risk::Form::dense;
-  return name == "low-rank" ? risk::Form::low_rank : risk::Form::automatic;
-}
-
 double window_shrinkage(const Values& values) {
-  return values.has("shrinkage") ? values.real("shrinkage") : kWindowShrinkage;
+  return values.has("shrinkage") ? values.real("shrinkage") : risk::kWindowShrinkage;
 }
 
 TrainSettings training_settings(const Values& values) {
@@ -66,7 +59,7 @@ TrainSettings training_settings(const Values& values) {
   out.lookback = static_cast<Index>(lookback.count);
   out.network = values.text("network") == "shared" ? NetworkKind::shared : NetworkKind::joint;
   out.hidden = widths(values);
-  out.alpha = values.text("framework") == "pfl" ? 0.0 : values.real("alpha");
+  out.alpha = framework_named(values.text("framework")).decides ? values.real("alpha") : 0.0;
   out.mixing = values.text("mixing") == "literal" ? Mixing::literal : Mixing::balanced;
   out.decision_loss =
       values.text("decision-loss") == "sharpe" ? DecisionLoss::sharpe : DecisionLoss::mean_return;

@@ -81,14 +81,10 @@ double Combiner::run(const risk::Risk& risk, Index sample, ConstMat mu, Vec sign
   return std::isnan(sharpe) ? kNaN : std::min(1.0, agreement);
 }
 
-MemberSpread member_spread(const select::SelectSettings& settings, const risk::Risk& risk,
-                           Index sample, ConstMat mu, const Threads& threads) {
-  check_shapes(risk, sample, mu);
-  const std::vector<Index> samples(at(mu.rows), sample);
-  const std::vector<select::Portfolio> own =
-      select::select_batch(settings, risk, samples, mu, threads);
-  const auto members = static_cast<double>(mu.rows);
-  const std::size_t n = at(risk.n());
+MemberSpread member_spread(std::span<const select::Portfolio> own) {
+  if (own.empty()) throw InputError("an ensemble has one member at least");
+  const auto members = static_cast<double>(own.size());
+  const std::size_t n = own.front().weights.size();
   MemberSpread spread{
       .held = std::vector<double>(n), .mean = std::vector<double>(n), .sd = std::vector<double>(n)};
   for (const select::Portfolio& portfolio : own) {

@@ -140,6 +140,13 @@ void RiskSettings::validate() const {
                                  kLeastLowRankShrinkage, shrinkage));
 }
 
+Form RiskSettings::form_for(Index n, Index T) const {
+  if (form != Form::automatic) return form;
+  const double from = parts.restriction ? kLowRankFromRestricted : kLowRankFrom;
+  const bool cheaper = static_cast<double>(n) > from * static_cast<double>(T);
+  return cheaper && shrinkage >= kLeastLowRankShrinkage ? Form::low_rank : Form::dense;
+}
+
 std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<const Index> ends,
                                    const RiskSettings& settings, const Threads& threads,
                                    const Control& control) {
@@ -154,13 +161,8 @@ std::unique_ptr<Risk> from_windows(ConstMat returns, Index lookback, std::span<c
           "a window of {} rows cannot end at row {} of {}: give at least {} rows of returns, or "
           "a shorter lookback",
           lookback, end, returns.rows, lookback));
-  const double from = settings.parts.restriction ? kLowRankFromRestricted : kLowRankFrom;
-  const bool cheaper = settings.shrinkage >= kLeastLowRankShrinkage &&
-                       static_cast<double>(returns.cols) > from * static_cast<double>(lookback);
-  const bool low_rank =
-      settings.form == Form::low_rank || (settings.form == Form::automatic && cheaper);
   Conductor conductor(control, static_cast<Index>(ends.size()));
-  if (low_rank)
+  if (settings.form_for(returns.cols, lookback) == Form::low_rank)
     return std::make_unique<LowRankRisk>(returns, lookback, ends, settings.shrinkage,
                                          settings.parts, threads, conductor);
   return dense_from_windows(returns, lookback, ends, settings, threads, conductor);

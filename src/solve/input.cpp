@@ -6,6 +6,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/solve/configure.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::solve {
@@ -14,22 +15,15 @@ namespace {
 
 using settings::Values;
 
-constexpr double kWindowShrinkage = 0.10;
 // Beyond these the sum of squared returns over- or underflows.
 constexpr double kLargestReturn = 1e140;
 constexpr double kSmallestReturn = 1e-140;
 
-risk::Form form_of(const std::string& name) {
-  if (name == "dense") return risk::Form::dense;
-  return name == "low-rank" ? risk::Form::low_rank : risk::Form::automatic;
-}
-
+// One sample that is factored once: the low-rank form pays as early as where it is restricted.
 risk::RiskSettings risk_settings(const Values& values, double shrinkage) {
-  const bool oscar = values.text("optimizer") == "oscar";
-  const bool by_root = values.text("optimizer") == "symmetric" || values.flag("explain");
-  return {.shrinkage = shrinkage,
-          .form = form_of(values.text("form")),
-          .parts = {.lower = oscar, .root = by_root && !oscar}};
+  risk::Parts parts = parts_for(optimizer_named(values.text("optimizer")), values.flag("explain"));
+  parts.restriction = true;
+  return {.shrinkage = shrinkage, .form = optimizer_settings(values).form, .parts = parts};
 }
 
 // "FILE: "
@@ -158,8 +152,8 @@ void check_risk(const SolveInput& input) {
       "{}the covariance cannot be used: it overflows, or is not positive definite even with "
       "jitter on its diagonal; {}",
       in_file(input),
-      input.shrinkage < kWindowShrinkage ? "try --shrinkage 0.1, or rescale the input"
-                                         : "rescale the input"));
+      input.shrinkage < risk::kWindowShrinkage ? "try --shrinkage 0.1, or rescale the input"
+                                               : "rescale the input"));
 }
 
 // The risk of given moments; what is wrong with the covariance is said with its file.
@@ -199,6 +193,15 @@ market::Moments chosen(const market::Moments& all, const std::vector<std::string
 
 }  // namespace
 
+Problem SolveInput::problem(Index k) const {
+  Problem out{.n = n(), .k = k, .mu = mu, .risk = risk.get()};
+  if (window)
+    out.window = window_returns();
+  else
+    out.covariance = ConstMat(covariance.data(), n(), n());
+  return out;
+}
+
 SolveInput window_input(const Values& values, market::Panel returns, std::string file,
                         std::vector<std::string> warnings, const Threads& threads) {
   SolveInput input;
@@ -214,7 +217,7 @@ SolveInput window_input(const Values& values, market::Panel returns, std::string
   input.window = {input.returns.dates[static_cast<std::size_t>(end - rows)],
                   input.returns.dates.back(), rows};
   input.mu = column_means(window);
-  input.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : kWindowShrinkage;
+  input.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : risk::kWindowShrinkage;
   report_constant(constant_columns(window, input.tickers), input);
   input.risk = risk::from_windows(input.returns.matrix(), rows, std::span(&end, 1),
                                   risk_settings(values, input.shrinkage), threads);

@@ -1,174 +1,214 @@
-// The optimizers of `sharpen solve`, by name.
-#include <fmt/format.h>
+#include "solve/optimizers.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
-#include "sharpen/base/error.hpp"
-#include "sharpen/base/text.hpp"
 #include "sharpen/baseline/mssrm.hpp"
-#include "sharpen/baseline/net_bound.hpp"
-#include "sharpen/layer/configure.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::solve {
 
 namespace {
 
-using settings::Values;
-
-select::Optimizer optimizer_of(const std::string& text) {
-  using enum select::Optimizer;
-  for (const select::Optimizer optimizer : {oscar, symmetric, greedy, swap})
-    if (select::name(optimizer) == text) return optimizer;
-  throw InputError(fmt::format(
-      "optimizer = {} solves nothing: it holds 1/n of every asset; it goes with sharpen backtest",
-      printable(text)));
-}
-
-select::SelectSettings select_settings(const Values& values, Index n) {
-  select::SelectSettings settings;
-  settings.k = values.count_or_share("k").of(n, "k");
-  const std::string& optimizer = values.text("optimizer");
-  if (optimizer == "mssrm-long") return settings;  // weights add up to 1, and none is negative
-  const bool any = values.text("net") == "any";
-  if (any && values.text("sizing") == "budget")
-    throw InputError(
-        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
-        "gross or volatility");
-  if (optimizer != "mssrm" && optimizer != "sdr") settings.optimizer = optimizer_of(optimizer);
-  settings.net = any ? layer::Net::any : layer::Net::positive;
-  settings.sizing = layer::yearly_sizing(values);
-  settings.validate(n);
-  return settings;
-}
-
-Exposure exposure_of(const SolveInput& input, const std::vector<double>& weights) {
-  Exposure out;
-  double largest = 0.0;
-  for (const double w : weights) largest = std::max(largest, std::abs(w));
-  if (largest == 0.0) return out;
-  // Squares of very large or small weights would leave the range of numbers.
-  std::vector<double> w(weights), Sigma_w(weights.size());
-  for (double& value : w) value /= largest;
-  std::vector<double> scratch(static_cast<std::size_t>(input.risk->scratch_size()));
-  input.risk->apply(0, w, Sigma_w, scratch);
-  double variance = 0.0;
-  for (std::size_t i = 0; i < w.size(); ++i) {
-    out.gross += std::abs(weights[i]);
-    out.net += weights[i];
-    out.expected_return += input.mu[i] * weights[i];
-    variance += w[i] * Sigma_w[i];
+// An algorithm with the memory for problems of one size, set up at the first of them.
+template <class Algorithm>
+class SetUp {
+ public:
+  template <class Make>
+  Algorithm& for_size_of(const Problem& problem, const Make& make) {
+    if (!algorithm_ || n_ != problem.n || k_ != problem.k) {
+      algorithm_.emplace(make());
+      n_ = problem.n;
+      k_ = problem.k;
+    }
+    return *algorithm_;
   }
-  out.volatility = largest * std::sqrt(variance);
-  return out;
-}
 
-void run_select(Solution& solution) {
-  select::Selector selector(solution.settings, *solution.input.risk);
-  selector.run(*solution.input.risk, 0, solution.input.mu, solution.portfolio);
-}
+ private:
+  std::optional<Algorithm> algorithm_;
+  Index n_ = 0, k_ = 0;
+};
 
-void run_mssrm(Solution& solution) {
-  const select::SelectSettings& settings = solution.settings;
-  baseline::Mssrm mssrm({.k = settings.k, .net = settings.net, .sizing = settings.sizing},
-                        *solution.input.risk);
-  baseline::MssrmResult result;
-  mssrm.run(*solution.input.risk, 0, solution.input.mu, result);
-  solution.portfolio = std::move(result.portfolio);
-  solution.iterations = result.iterations;
-}
+class Selecting : public Optimizer {
+ public:
+  Selecting(select::Optimizer which, const OptimizerSettings& settings)
+      : which_(which), settings_(settings) {}
 
-// From the plain covariance of the window, or as given; measured by the same Sigma as the others.
-void run_mssrm_long(Solution& solution) {
-  const SolveInput& input = solution.input;
-  const Index n = input.n();
-  baseline::MssrmLong mssrm({.k = solution.settings.k}, n);
-  baseline::MssrmLongResult result;
-  if (input.window)
-    mssrm.run_on_window(input.window_returns(), input.mu, result);
-  else
-    mssrm.run({input.covariance.data(), n, n}, input.mu, result);
-  solution.iterations = result.iterations;
-  solution.certified = result.certified;
-  solution.portfolio = std::move(result.portfolio);
-  select::Portfolio& portfolio = solution.portfolio;
-  if (portfolio.outcome.status == Status::invalid_input) return;
-  portfolio.outcome.jitter = input.risk->jitter(0);
-  double B = 0.0;
-  const ConstVec b = input.risk->ones_solution(0);
-  for (std::size_t i = 0; i < b.size(); ++i) B += b[i] * input.mu[i];
-  portfolio.outcome.neutral_first = !(B > 0.0);
-  const Exposure exposure = exposure_of(input, portfolio.weights);
-  portfolio.sharpe = exposure.gross > 0.0 ? exposure.expected_return / exposure.volatility : 0.0;
-}
+  void decide(const Problem& problem, Answer& out) override {
+    const auto make = [&] {
+      return select::Selector(
+          {.k = problem.k, .optimizer = which_, .net = settings_.net, .sizing = settings_.sizing},
+          *problem.risk);
+    };
+    selector_.for_size_of(problem, make)
+        .run(*problem.risk, problem.sample, problem.mu, out.portfolio);
+  }
 
-baseline::SdrSettings sdr_settings(const Values& values) {
-  baseline::SdrSettings settings;
-  if (values.has("sdr-gap")) settings.gap = values.real("sdr-gap");
-  return settings;
-}
+ private:
+  select::Optimizer which_;
+  OptimizerSettings settings_;
+  SetUp<select::Selector> selector_;
+};
 
-// A relaxation keeps a dozen matrices (n, n) and takes hundreds of steps of order n^3.
-constexpr Index kMostForSdr = 2000;
+class MssrmOptimizer : public Optimizer {
+ public:
+  explicit MssrmOptimizer(const OptimizerSettings& settings) : settings_(settings) {}
 
-void run_sdr(const Values& values, Solution& solution) {
-  const Index n = solution.input.n();
-  if (n > kMostForSdr)
-    throw InputError(fmt::format(
-        "optimizer = sdr takes at most {} assets, and there are {}; use optimizer swap, with "
-        "--certify for a bound",
-        kMostForSdr, n));
-  const select::SelectSettings& settings = solution.settings;
-  const bool match = values.text("sdr-recovery") == "match";
-  baseline::SdrSelector sdr(
-      {.k = settings.k,
-       .recovery = match ? baseline::Recovery::match : baseline::Recovery::top_k,
-       .net = settings.net,
-       .sizing = settings.sizing,
-       .sdr = sdr_settings(values)},
-      *solution.input.risk);
-  baseline::SdrPortfolio& result = solution.sdr.emplace();
-  sdr.run(*solution.input.risk, 0, solution.input.mu, result);
-  solution.portfolio = std::move(result.portfolio);
-  const baseline::Relaxation& relaxation = result.relaxation;
-  solution.iterations = result.iterations;
-  solution.certified = result.converged;
-  solution.bound = {.status = relaxation.status,
-                    .sharpe = baseline::root_above(relaxation.dual),
-                    .from = baseline::Bound::sdp,
-                    .gap = relaxation.gap};
-}
+  void decide(const Problem& problem, Answer& out) override {
+    const auto make = [&] {
+      return baseline::Mssrm({.k = problem.k, .net = settings_.net, .sizing = settings_.sizing},
+                             *problem.risk);
+    };
+    std::swap(result_.portfolio, out.portfolio);  // its memory
+    mssrm_.for_size_of(problem, make).run(*problem.risk, problem.sample, problem.mu, result_);
+    std::swap(result_.portfolio, out.portfolio);
+    out.iterations = result_.iterations;
+  }
 
-baseline::Bound bound_of(const std::string& text) {
-  using enum baseline::Bound;
-  return text == "sdp" ? sdp : text == "perspective" ? perspective : best;
-}
+ private:
+  OptimizerSettings settings_;
+  SetUp<baseline::Mssrm> mssrm_;
+  baseline::MssrmResult result_;
+};
 
-void certify(const Values& values, Solution& solution) {
-  solution.bound =
-      baseline::net_upper_bound(*solution.input.risk, 0, solution.input.mu, solution.settings.net,
-                                {.k = solution.settings.k,
-                                 .bound = bound_of(values.text("bound")),
-                                 .shrinkage = solution.input.shrinkage,
-                                 .sdr = sdr_settings(values)});
-}
+// From the plain covariance; measured by the risk model of the others where there is one.
+class MssrmLongOptimizer : public Optimizer {
+ public:
+  void decide(const Problem& problem, Answer& out) override {
+    const auto make = [&] { return baseline::MssrmLong({.k = problem.k}, problem.n); };
+    baseline::MssrmLong& mssrm = mssrm_.for_size_of(problem, make);
+    std::swap(result_.portfolio, out.portfolio);  // its memory
+    if (problem.window)
+      mssrm.run_on_window(*problem.window, problem.mu, result_);
+    else
+      mssrm.run(problem.covariance.value(), problem.mu, result_);
+    std::swap(result_.portfolio, out.portfolio);
+    out.iterations = result_.iterations;
+    out.certified = result_.certified;
+    if (problem.risk != nullptr) measure(problem, out.portfolio);
+  }
+
+ private:
+  static void measure(const Problem& problem, select::Portfolio& portfolio) {
+    if (portfolio.outcome.status == Status::invalid_input) return;
+    const risk::Risk& risk = *problem.risk;
+    portfolio.outcome.jitter = risk.jitter(problem.sample);
+    double B = 0.0;
+    const ConstVec b = risk.ones_solution(problem.sample);
+    for (std::size_t i = 0; i < b.size(); ++i) B += b[i] * problem.mu[i];
+    portfolio.outcome.neutral_first = !(B > 0.0);
+    const Exposure exposure = exposure_of(problem, portfolio.weights);
+    portfolio.sharpe = exposure.gross > 0.0 ? exposure.expected_return / exposure.volatility : 0.0;
+  }
+
+  SetUp<baseline::MssrmLong> mssrm_;
+  baseline::MssrmLongResult result_;
+};
+
+// Each relaxation starts from the one before, as long as later decisions over the same assets
+// come: a walk that starts again starts cold.
+class SdrOptimizer : public Optimizer {
+ public:
+  explicit SdrOptimizer(const OptimizerSettings& settings) : settings_(settings) {
+    sdr_settings().validate();
+  }
+
+  void decide(const Problem& problem, Answer& out) override {
+    remember(problem);
+    std::swap(result_.portfolio, out.portfolio);  // its memory
+    if (kappa_) {
+      selector_->run_at(*problem.risk, problem.sample, problem.mu, *kappa_, result_);
+    } else {
+      selector_->run(*problem.risk, problem.sample, problem.mu, result_);
+      if (keeps_kappa() && result_.matched > 0) kappa_ = result_.kappa;
+    }
+    std::swap(result_.portfolio, out.portfolio);
+    out.iterations = result_.iterations;
+    out.certified = result_.converged;
+    out.sdr = {.kappa = result_.kappa,
+               .solves = result_.solves,
+               .matched = result_.matched,
+               .cut = result_.cut};
+    const baseline::Relaxation& relaxation = result_.relaxation;
+    out.bound = {.status = relaxation.status,
+                 .sharpe = baseline::root_above(relaxation.dual),
+                 .from = baseline::Bound::sdp,
+                 .gap = relaxation.gap};
+  }
+
+ private:
+  baseline::SdrSettings sdr_settings() const {
+    baseline::SdrSettings sdr;
+    sdr.gap = settings_.sdr_gap;
+    return sdr;
+  }
+
+  bool keeps_kappa() const {
+    return settings_.sdr_recovery == baseline::Recovery::match && settings_.sdr_monthly;
+  }
+
+  void remember(const Problem& problem) {
+    const bool same = selector_ && k_ == problem.k && n_ == problem.n && problem.row > row_ &&
+                      std::ranges::equal(assets_, problem.assets);
+    if (!same) {
+      selector_.emplace(baseline::SdrSelectSettings{.k = problem.k,
+                                                    .recovery = settings_.sdr_recovery,
+                                                    .net = settings_.net,
+                                                    .sizing = settings_.sizing,
+                                                    .sdr = sdr_settings()},
+                        *problem.risk);
+      assets_.assign(problem.assets.begin(), problem.assets.end());
+      k_ = problem.k;
+      n_ = problem.n;
+      kappa_.reset();
+    }
+    row_ = problem.row;
+    if (problem.month != month_) kappa_.reset();
+    month_ = problem.month;
+  }
+
+  OptimizerSettings settings_;
+  std::optional<baseline::SdrSelector> selector_;
+  baseline::SdrPortfolio result_;
+  std::vector<Index> assets_;
+  Index n_ = 0, k_ = 0;
+  Index row_ = 0, month_ = 0;    // of the last decision
+  std::optional<double> kappa_;  // found in that month
+};
+
+class EqualWeights : public Optimizer {
+ public:
+  void decide(const Problem& problem, Answer& out) override {
+    const auto n = static_cast<std::size_t>(problem.n);
+    out.portfolio.outcome = {.status = Status::ok};
+    out.portfolio.support.resize(n);
+    std::iota(out.portfolio.support.begin(), out.portfolio.support.end(), Index{0});
+    out.portfolio.weights.assign(n, 1.0 / static_cast<double>(problem.n));
+  }
+};
 
 }  // namespace
 
-void optimize(const Values& values, Solution& solution) {
-  solution.optimizer = values.text("optimizer");
-  solution.settings = select_settings(values, solution.input.n());
-  if (solution.optimizer == "mssrm-long")
-    run_mssrm_long(solution);
-  else if (solution.optimizer == "mssrm")
-    run_mssrm(solution);
-  else if (solution.optimizer == "sdr")
-    run_sdr(values, solution);
-  else
-    run_select(solution);
-  if (solution.portfolio.outcome.status == Status::invalid_input) return;
-  if (values.flag("certify")) certify(values, solution);
-  solution.exposure = exposure_of(solution.input, solution.portfolio.weights);
+std::unique_ptr<Optimizer> make_selecting(select::Optimizer which,
+                                          const OptimizerSettings& settings) {
+  return std::make_unique<Selecting>(which, settings);
+}
+
+std::unique_ptr<Optimizer> make_mssrm(const OptimizerSettings& settings) {
+  return std::make_unique<MssrmOptimizer>(settings);
+}
+
+std::unique_ptr<Optimizer> make_mssrm_long(const OptimizerSettings&) {
+  return std::make_unique<MssrmLongOptimizer>();
+}
+
+std::unique_ptr<Optimizer> make_sdr(const OptimizerSettings& settings) {
+  return std::make_unique<SdrOptimizer>(settings);
+}
+
+std::unique_ptr<Optimizer> make_equal(const OptimizerSettings&) {
+  return std::make_unique<EqualWeights>();
 }
 
 }  // namespace sharpen::solve

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/baseline/net_bound.hpp"
+#include "sharpen/solve/configure.hpp"
 
 namespace sharpen::solve {
 
@@ -33,11 +36,8 @@ void warn_of_noise(Solution& solution) {
 }
 
 // Scores rank names one by one: the best of them together may have nothing to offer.
-void warn_of_empty_choice(Solution& solution) {
-  const std::string& optimizer = solution.optimizer;
-  const bool by_score = optimizer == "oscar" || optimizer == "symmetric" || optimizer == "mssrm" ||
-                        optimizer == "sdr";
-  if (by_score && solution.portfolio.outcome.status == Status::no_signal &&
+void warn_of_empty_choice(const OptimizerInfo& optimizer, Solution& solution) {
+  if (optimizer.ranks && solution.portfolio.outcome.status == Status::no_signal &&
       solution.full_sharpe > 0.0)
     solution.warnings.push_back(
         fmt::format("the names chosen by {} have no portfolio with a positive Sharpe ratio; swap "
@@ -74,28 +74,124 @@ void warn_of_budget(Solution& solution) {
 }
 
 // A flag that changes nothing is worth a word; a configuration file may hold it for other runs.
-void warn_of_idle_flags(const Values& values, Solution& solution) {
+void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, Solution& solution) {
   const auto warn = [&](std::string_view flag, bool used, std::string_view goes_with) {
     if (values.origin(flag) == settings::Origin::flag && !used)
       solution.warnings.push_back(
           fmt::format("--{} has no effect here; it goes with {}", flag, goes_with));
   };
+  for (const std::string& flag : optimizer.ignores)
+    warn(flag, false,
+         fmt::format("other optimizers: {} {}", optimizer.name, optimizer.ignores_since));
   const std::string& sizing = values.text("sizing");
-  if (solution.optimizer == "mssrm-long") {
-    for (const std::string_view flag : {"sizing", "target-volatility", "offset", "net"})
-      warn(flag, false, "other optimizers: mssrm-long is long only and fully invested");
-  } else {
+  if (!optimizer.ignores_setting("target-volatility"))
     warn("target-volatility", sizing == "volatility", "--sizing volatility");
-    warn("offset", sizing == "budget", "--sizing budget");
-  }
+  if (!optimizer.ignores_setting("offset")) warn("offset", sizing == "budget", "--sizing budget");
   warn("bound", values.flag("certify"), "--certify");
-  warn("sdr-recovery", solution.optimizer == "sdr", "--optimizer sdr");
-  warn("sdr-gap", solution.optimizer == "sdr" || values.flag("certify"),
-       "--optimizer sdr or --certify");
+  for (const OptimizerInfo* other : optimizers())
+    for (const OwnSetting& own : other->own) {
+      if (other == &optimizer || !values.takes(own.name)) continue;
+      // A bound comes from the same relaxation.
+      const bool bounds = own.name == "sdr-gap";
+      warn(own.name, bounds && values.flag("certify"),
+           bounds ? own.goes_with + " or --certify" : own.goes_with);
+    }
   warn("seed", values.flag("demo"), "--demo");
 }
 
+select::SelectSettings select_settings(const OptimizerInfo& optimizer,
+                                       const OptimizerSettings& settings, Index k) {
+  const bool cholesky = optimizer.score == layer::Score::cholesky;
+  return {.k = k,
+          .optimizer = cholesky ? select::Optimizer::oscar : select::Optimizer::symmetric,
+          .net = settings.net,
+          .sizing = settings.sizing};
+}
+
+// The settings of the command, as far as the optimizer heeds them.
+OptimizerSettings heeded(const Values& values, const OptimizerInfo& optimizer) {
+  OptimizerSettings settings = optimizer_settings(values);
+  if (optimizer.ignores_setting("sizing")) settings.sizing = {};
+  if (optimizer.ignores_setting("net")) settings.net = layer::Net::positive;
+  if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget)
+    throw InputError(
+        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
+        "gross or volatility");
+  settings.sizing.validate();
+  return settings;
+}
+
+void check(const OptimizerInfo& optimizer, Index n) {
+  if (!optimizer.solves)
+    throw InputError(
+        fmt::format("optimizer = {} solves nothing: it {}; it goes with sharpen backtest",
+                    optimizer.name, optimizer.ignores_since));
+  if (optimizer.most_assets > 0 && n > optimizer.most_assets)
+    throw InputError(fmt::format(
+        "optimizer = {} takes at most {} assets, and there are {}; use optimizer swap, with "
+        "--certify for a bound",
+        optimizer.name, optimizer.most_assets, n));
+}
+
+baseline::Bound bound_of(const std::string& text) {
+  using enum baseline::Bound;
+  return text == "sdp" ? sdp : text == "perspective" ? perspective : best;
+}
+
+void certify(const Values& values, const OptimizerSettings& settings, Solution& solution) {
+  baseline::BoundSettings bound{.k = solution.settings.k,
+                                .bound = bound_of(values.text("bound")),
+                                .shrinkage = solution.input.shrinkage,
+                                .sdr = {}};
+  bound.sdr.gap = settings.sdr_gap;
+  solution.bound = baseline::net_upper_bound(*solution.input.risk, 0, solution.input.mu,
+                                             solution.settings.net, bound);
+}
+
 }  // namespace
+
+Exposure exposure_of(const Problem& problem, ConstVec weights) {
+  Exposure out;
+  double largest = 0.0;
+  for (const double w : weights) largest = std::max(largest, std::abs(w));
+  if (largest == 0.0) return out;
+  // Squares of very large or small weights would leave the range of numbers.
+  std::vector<double> w(weights.begin(), weights.end()), Sigma_w(weights.size());
+  for (double& value : w) value /= largest;
+  std::vector<double> scratch(static_cast<std::size_t>(problem.risk->scratch_size()));
+  problem.risk->apply(problem.sample, w, Sigma_w, scratch);
+  double variance = 0.0;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    out.gross += std::abs(weights[i]);
+    out.net += weights[i];
+    out.expected_return += problem.mu[i] * weights[i];
+    variance += w[i] * Sigma_w[i];
+  }
+  out.volatility = largest * std::sqrt(variance);
+  return out;
+}
+
+void choose(const OptimizerInfo& optimizer, const OptimizerSettings& settings,
+            const Problem& problem, Choice& out) {
+  out.optimizer = optimizer.name;
+  out.settings = select_settings(optimizer, settings, problem.k);
+  Answer answer;
+  optimizer.make(settings)->decide(problem, answer);
+  out.portfolio = std::move(answer.portfolio);
+  out.iterations = answer.iterations;
+  out.certified = answer.certified;
+  out.sdr = answer.sdr;
+  out.bound = answer.bound;
+}
+
+void measure(const Problem& problem, bool explain, Choice& out) {
+  const risk::Risk& risk = *problem.risk;
+  out.exposure = exposure_of(problem, out.portfolio.weights);
+  out.full_sharpe = select::full_sharpe(risk, problem.sample, problem.mu, out.settings.net);
+  if (explain)
+    out.explanation =
+        select::explain(out.settings, risk, problem.sample, problem.mu, out.portfolio);
+}
 
 double Solution::share_of_full() const {
   return full_sharpe > 0.0 ? portfolio.sharpe / full_sharpe
@@ -107,20 +203,20 @@ double Solution::share_of_bound() const {
                                       : std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string_view Solution::status_text() const {
+std::string_view Choice::status_text() const {
   if (portfolio.outcome.status == Status::ok && settings.net == layer::Net::any)
     return "solved: the net position may have either sign";
   return describe(portfolio.outcome.status);
 }
 
-std::vector<Index> Solution::held() const {
+std::vector<Index> Choice::held() const {
   std::vector<Index> assets;
   for (const Index i : portfolio.support)
     if (portfolio.weights[static_cast<std::size_t>(i)] != 0.0) assets.push_back(i);
   return assets;
 }
 
-const select::Reason* Solution::reason(Index asset) const {
+const select::Reason* Choice::reason(Index asset) const {
   if (!explanation) return nullptr;
   for (const select::Reason& reason : explanation->reasons)
     if (reason.asset == asset) return &reason;
@@ -133,22 +229,25 @@ Solution solve(const Values& values, SolveInput given) {
   const SolveInput& input = solution.input;
   solution.periods_per_year = values.real("periods-per-year");
   solution.warnings = input.warnings;
-  optimize(values, solution);
-  const bool overflowed = !std::isfinite(solution.portfolio.sharpe);
-  if (overflowed || solution.portfolio.outcome.status == Status::invalid_input)
+  const OptimizerInfo& optimizer = optimizer_named(values.text("optimizer"));
+  const Index k = values.count_or_share("k").of(input.n(), "k");
+  const OptimizerSettings settings = heeded(values, optimizer);
+  check(optimizer, input.n());
+  const Problem problem = input.problem(k);
+  choose(optimizer, settings, problem, solution);
+  if (!std::isfinite(solution.portfolio.sharpe) ||
+      solution.portfolio.outcome.status == Status::invalid_input)
     throw Failure(
         "the signal, the covariance or the sizing is out of the range of numbers; rescale the "
         "input");
-  solution.full_sharpe = select::full_sharpe(*input.risk, 0, input.mu, solution.settings.net);
-  if (values.flag("explain"))
-    solution.explanation =
-        select::explain(solution.settings, *input.risk, 0, input.mu, solution.portfolio);
+  if (values.flag("certify")) certify(values, settings, solution);
+  measure(problem, values.flag("explain"), solution);
   warn_of_jitter(solution);
   warn_of_noise(solution);
-  warn_of_empty_choice(solution);
+  warn_of_empty_choice(optimizer, solution);
   warn_of_bounds(values, solution);
   warn_of_budget(solution);
-  warn_of_idle_flags(values, solution);
+  warn_of_idle_flags(values, optimizer, solution);
   return solution;
 }
 

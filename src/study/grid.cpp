@@ -10,6 +10,8 @@
 #include "base/settings_toml.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/framework.hpp"
+#include "sharpen/solve/registry.hpp"
 #include "study/grid_tables.hpp"
 #include "study/presets.hpp"
 
@@ -76,8 +78,7 @@ std::vector<std::string> checked_list(const Values& values, std::string_view nam
   std::vector<std::string> out;
   for (const std::string& item : list_or(values, name, std::move(preset))) {
     Setting setting = *backtest_row(row);
-    // A study has no place for its file, and so nothing offers it; Lists says why.
-    if (row == "framework" && item != "signal") std::erase(setting.choices, "signal");
+    if (row == "framework") offer_no_files(setting, item);
     std::string text;
     try {
       text = settings::write(setting, settings::parse(setting, item));
@@ -140,7 +141,14 @@ std::vector<std::uint64_t> seeds_of(const Values& values, std::uint64_t preset) 
   return out;
 }
 
-bool learns(std::string_view framework) { return framework == "pfl" || framework == "dfl"; }
+bool learns(const std::string& framework) { return learn::framework_named(framework).learns; }
+bool decides(const std::string& framework) { return learn::framework_named(framework).decides; }
+bool needs_file(const std::string& framework) {
+  return learn::framework_named(framework).needs_file;
+}
+bool needs_signal(const std::string& optimizer) {
+  return solve::optimizer_named(optimizer).needs.signal;
+}
 
 void check_count(double methods) {
   if (methods > static_cast<double>(kMostMethods))
@@ -165,19 +173,18 @@ class Lists {
         trainings_(checked_list(values, "trainings", "preset", {"default"})),
         alphas_(checked_list(values, "alphas", "alpha", {})),
         ensembles_(checked_list(values, "ensemble", "ensemble", {})) {
-    if (std::find(frameworks_.begin(), frameworks_.end(), "signal") != frameworks_.end())
+    if (std::ranges::any_of(frameworks_, needs_file))
       refuse(values, "frameworks",
              "signal needs a file of predictions, which a study has no place for; use rolling, "
              "historic, pfl, dfl");
     for (const std::string& framework : frameworks_)
-      if (optimizers_ == std::vector<std::string>{"equal"} && learns(framework) &&
+      if (std::ranges::none_of(optimizers_, needs_signal) && learns(framework) &&
           values.has("frameworks"))
         refuse(values, "optimizers",
-               fmt::format("framework {} has no use for equal, which asks for no expectations; "
+               fmt::format("framework {} has no use for {}, which asks for no expectations; "
                            "leave one of them out",
-                           framework));
-    const bool dfl = std::find(frameworks_.begin(), frameworks_.end(), "dfl") != frameworks_.end();
-    if (!dfl && values.has("alphas"))
+                           framework, fmt::join(optimizers_, ", ")));
+    if (std::ranges::none_of(frameworks_, decides) && values.has("alphas"))
       refuse(values, "alphas", "goes with framework dfl only, which is not among the frameworks");
     const bool any = std::any_of(frameworks_.begin(), frameworks_.end(), learns);
     if (!any && values.has("ensemble"))
@@ -190,16 +197,12 @@ class Lists {
 
   std::vector<MethodGrid> methods() const {
     std::vector<MethodGrid> out;
-    bool equal = false;
     for (const std::string& framework : frameworks_)
-      for (const std::string& optimizer : optimizers_) {
-        if (optimizer == "equal") {
-          equal = true;
-          continue;
-        }
-        add(framework, optimizer, out);
-      }
-    if (equal) out.push_back(plain("rolling", "equal", trainings_.front()));
+      for (const std::string& optimizer : optimizers_)
+        if (needs_signal(optimizer)) add(framework, optimizer, out);
+    // What asks for no expectations is a method by itself.
+    for (const std::string& optimizer : optimizers_)
+      if (!needs_signal(optimizer)) out.push_back(plain("rolling", optimizer, trainings_.front()));
     return out;
   }
 
@@ -222,7 +225,7 @@ class Lists {
       return;
     }
     const std::vector<std::string> none = {""};
-    const auto& alphas = framework == "dfl" && !alphas_.empty() ? alphas_ : none;
+    const auto& alphas = decides(framework) && !alphas_.empty() ? alphas_ : none;
     for (const std::string& training : trainings_)
       for (const std::string& alpha : alphas)
         for (const std::string& ensemble : ensembles_.empty() ? none : ensembles_) {
@@ -329,15 +332,15 @@ void check_method(const MethodGrid& method) {
   const std::string& framework = find_given(method.settings, "framework")->text;
   const std::string& optimizer = find_given(method.settings, "optimizer")->text;
   const std::string place = method.place.empty() ? "" : method.place + ": ";
-  if (framework == "signal")
+  if (needs_file(framework))
     throw InputError(place +
                      "framework = signal needs a file of predictions, which a study has no place "
                      "for; use rolling, historic, pfl or dfl");
-  if (learns(framework) && optimizer == "equal")
+  if (learns(framework) && !needs_signal(optimizer))
     throw InputError(fmt::format(
-        "{}framework = {} has no use for optimizer = equal, which asks for no expectations; use "
+        "{}framework = {} has no use for optimizer = {}, which asks for no expectations; use "
         "framework rolling",
-        place, framework));
+        place, framework, optimizer));
   if (learns(framework)) return;
   for (const Given& each : method.settings) {
     const Setting& setting = *backtest_row(each.name);

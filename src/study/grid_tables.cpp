@@ -9,6 +9,8 @@
 #include "base/settings_toml.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/framework.hpp"
+#include "sharpen/solve/registry.hpp"
 
 namespace sharpen::study {
 
@@ -85,9 +87,7 @@ std::string text_of(const TomlLine& line) {
 }
 
 Given given(Setting setting, const TomlLine& line, const std::string& place) {
-  // A study has no place for its file, and so nothing offers it.
-  if (setting.name == "framework" && line.node->value_or(std::string()) != "signal")
-    std::erase(setting.choices, "signal");
+  if (setting.name == "framework") offer_no_files(setting, line.node->value_or(std::string()));
   return {std::string(setting.name),
           settings::write(setting, settings::toml_value(setting, *line.node)), place};
 }
@@ -216,6 +216,11 @@ std::string simulation_toml(const market::SimulationSettings& s) {
 
 }  // namespace
 
+void offer_no_files(Setting& framework, std::string_view asked) {
+  for (const learn::FrameworkInfo& row : learn::frameworks())
+    if (row.needs_file && row.name != asked) std::erase(framework.choices, row.name);
+}
+
 const Given* find_given(const std::vector<Given>& settings, std::string_view name) {
   for (const Given& given : settings)
     if (given.name == name) return &given;
@@ -230,23 +235,14 @@ std::string market_name(const std::string& file) {
 }
 
 std::string method_name(std::string_view framework, std::string_view optimizer) {
-  if (optimizer == "equal") return "equal";
-  return fmt::format("{}-{}", framework, optimizer);
+  const bool alone = !solve::optimizer_named(optimizer).needs.signal;
+  return alone ? std::string(optimizer) : fmt::format("{}-{}", framework, optimizer);
 }
 
 std::string method_label(std::string_view framework, std::string_view optimizer) {
-  if (optimizer == "equal") return "Equal weights";
-  const std::string_view first = framework == "historic"  ? "Historic"
-                                 : framework == "rolling" ? "Rolling"
-                                 : framework == "pfl"     ? "PFL"
-                                 : framework == "dfl"     ? "DFL"
-                                                          : framework;
-  const std::string_view second = optimizer == "oscar"        ? "OSCAR"
-                                  : optimizer == "sdr"        ? "SD-relaxation"
-                                  : optimizer == "mssrm"      ? "mSSRM"
-                                  : optimizer == "mssrm-long" ? "mSSRM long-only"
-                                                              : optimizer;
-  return fmt::format("{} {}", first, second);
+  const solve::OptimizerInfo& row = solve::optimizer_named(optimizer);
+  if (!row.needs.signal) return row.label;
+  return fmt::format("{} {}", learn::framework_named(framework).label, row.label);
 }
 
 Tables read_tables(std::string_view toml, std::string_view file_name) {

@@ -20,6 +20,10 @@ Tables read_tables(std::string_view toml, std::string_view file_name);
 // The tables as TOML that reads back to them.
 std::string tables_toml(const Tables& tables);
 
+// A study has no place for the file of a signal, and so no error offers what needs one, unless that
+// was asked for: then another says why.
+void offer_no_files(settings::Setting& framework, std::string_view asked);
+
 // "historic-oscar" and "Historic OSCAR".
 std::string method_name(std::string_view framework, std::string_view optimizer);
 std::string method_label(std::string_view framework, std::string_view optimizer);

@@ -58,7 +58,7 @@ Cost training_cost(const Plan& plan, Index cell, bool measure) {
   const backtest::BacktestSettings settings = backtest::backtest_settings(plan.values_of(cell));
   const Market& market = market_of(plan, cell);
   learn::TrainSettings training = settings.training;
-  if (settings.framework == backtest::Framework::pfl) training.alpha = 0.0;
+  if (!learn::info(settings.framework).decides) training.alpha = 0.0;
   try {
     const market::Panel rows = first_rows(returns_of(plan, cell), market.training_rows);
     learn::TrainingPlan cost = learn::plan_training(rows, training, Threads(1));
@@ -114,8 +114,9 @@ double measured_decisions(const Plan& plan, Index cell) {
     const Index some = std::min(periods, (first < kQuick ? 24 : 3) * rebalance + 1);
     const double more = first < kQuick ? timed(some) : timed_walk(plan, cell, some);
     const double each = std::max(0.0, more - first) / static_cast<double>(some - 1);
-    const bool monthly = plan.values_of(cell).text("optimizer") == "sdr" &&
-                         plan.values_of(cell).text("sdr-match") == "monthly";
+    const settings::Values values = plan.values_of(cell);
+    const bool monthly = solve::optimizer_named(values.text("optimizer")).owns("sdr-match") &&
+                         values.text("sdr-match") == "monthly";
     const double firsts =
         monthly ? std::max(1.0, static_cast<double>(periods) / kPeriodsPerMonth) : 1.0;
     return firsts * std::max(0.0, first - each) + each * static_cast<double>(periods);
@@ -157,16 +158,9 @@ Index decisions(const Plan& plan, Index cell) {
 }
 
 double rough_decision_seconds(const Plan& plan, Index cell) {
-  const settings::Values values = plan.values_of(cell);
-  const std::string& optimizer = values.text("optimizer");
   const auto n = static_cast<double>(market_of(plan, cell).tickers.size());
   const auto k = static_cast<double>(plan.results.cells[at(cell)].k);
-  const double covariance = 1e-9 * (100.0 * n * n + n * n * n);
-  if (optimizer == "equal") return 1e-6;
-  if (optimizer == "sdr") return 1e-2 * std::pow(n / 30.0, 2.3);
-  if (optimizer == "mssrm") return covariance + 1e-9 * 300.0 * n * n;
-  if (optimizer == "mssrm-long") return covariance + 1e-9 * 2000.0 * n * n;
-  return covariance + 1e-9 * 20.0 * n * k * k;
+  return solve::optimizer_named(plan.values_of(cell).text("optimizer")).seconds(n, k);
 }
 
 void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "sharpen/learn/framework.hpp"
 #include "sharpen/study/plan.hpp"
 
 namespace sharpen::study {
@@ -42,7 +43,7 @@ bool of_decisions(std::string_view name) {
 }
 
 bool learns(const Values& values) {
-  return values.text("framework") == "pfl" || values.text("framework") == "dfl";
+  return learn::framework_named(values.text("framework")).learns;
 }
 
 template <class Leave>
@@ -64,7 +65,7 @@ std::string key(const Plan& plan, Index cell, const Values& values, const Leave&
 std::string training_key(const Plan& plan, Index cell) {
   Values values = plan.values_of(cell);
   if (!learns(values)) return "";
-  if (values.text("framework") == "pfl") values.set_flag("alpha", "0");
+  if (!learn::framework_named(values.text("framework")).decides) values.set_flag("alpha", "0");
   const bool predicts = values.real("alpha") == 0.0 && values.real("validation") == 0.0;
   return "training\n" + key(plan, cell, values, [&](const settings::Setting& setting) {
            return after_training(setting.name) || (predicts && of_decisions(setting.name));

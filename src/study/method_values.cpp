@@ -15,8 +15,6 @@ namespace {
 
 using settings::Values;
 
-constexpr const char* kSplit = "80%";
-
 void set_all(const std::vector<Given>& given, Values& values) {
   for (const Given& each : given) {
     if (each.place.empty())
@@ -38,9 +36,9 @@ std::vector<Given> with_place(const std::vector<Given>& all, bool place) {
 // for those that learn, and a soft decision for optimizers that it can stand in for.
 bool heeds(const MethodGrid& method, const Given& each) {
   if (each.name == "retrain")
-    return backtest::learns(backtest::framework_of(find_given(method.settings, "framework")->text));
+    return learn::framework_named(find_given(method.settings, "framework")->text).learns;
   if (each.name == "decision" && each.text == "soft")
-    return backtest::has_soft_decision(find_given(method.settings, "optimizer")->text);
+    return solve::optimizer_named(find_given(method.settings, "optimizer")->text).softens;
   return true;
 }
 
@@ -81,7 +79,7 @@ Values market_values(const Grid& grid, const MarketGrid& market) {
   Values values(settings::backtest);
   set_all(grid.common, values);
   set_all(market.settings, values);
-  values.set_default("split", kSplit);
+  values.set_default("split", backtest::kTrainingSplit);
   return values;
 }
 
@@ -91,7 +89,7 @@ Values method_values(const Grid& grid, const MarketGrid* market, const MethodGri
   set_all(heeded(grid.common, method), values);
   if (market != nullptr) set_all(market->settings, values);
   set_all(with_place(method.settings, true), values);
-  values.set_default("split", kSplit);
+  values.set_default("split", backtest::kTrainingSplit);
   if (method.training == "paper") {
     values.set_flag("preset", "paper");
     values.use_paper_preset();
@@ -101,7 +99,7 @@ Values method_values(const Grid& grid, const MarketGrid* market, const MethodGri
 
 Method method_of(const Grid& grid, const MethodGrid& method) {
   const Values values = method_values(grid, nullptr, method);
-  const backtest::Framework framework = backtest::framework_of(values.text("framework"));
+  const learn::FrameworkInfo& framework = learn::framework_named(values.text("framework"));
   Method out;
   out.name = method.name;
   out.label = method.label;
@@ -110,9 +108,9 @@ Method method_of(const Grid& grid, const MethodGrid& method) {
   out.optimizer = values.text("optimizer");
   out.cost_bps = values.real("cost-bps");
   out.settings = method_toml(values);
-  if (!backtest::learns(framework)) return out;
+  if (!framework.learns) return out;
   out.training = method.training.empty() ? "default" : method.training;
-  out.alpha = framework == backtest::Framework::pfl ? 0.0 : values.real("alpha");
+  out.alpha = framework.decides ? values.real("alpha") : 0.0;
   out.ensemble = static_cast<Index>(values.integer("ensemble"));
   return out;
 }
@@ -126,8 +124,11 @@ void check_taken(const Grid& grid) {
         "{}{} has no meaning for any method of this study; it goes with {}",
         each.place.empty() ? "--" : each.place + ": ", each.name,
         each.name == "retrain"
-            ? "frameworks pfl and dfl: leave it out, or name one of them"
-            : "optimizers oscar, symmetric, greedy and swap: leave it out, or name one of them"));
+            ? std::string("frameworks pfl and dfl: leave it out, or name one of them")
+            : fmt::format(
+                  "optimizers {}: leave it out, or name one of them",
+                  solve::names_of_optimizers(
+                      [](const solve::OptimizerInfo& row) { return row.softens; }, " and "))));
   }
 }
 

@@ -58,7 +58,7 @@ Index first_period(const Values& values, const std::vector<std::string>& dates, 
   const settings::CountOrAll lookback = values.count_or_all("lookback");
   const Index history = values.has("min-history")
                             ? static_cast<Index>(values.integer("min-history"))
-                        : lookback.all ? 100
+                        : lookback.all ? risk::kWindowRows
                                        : static_cast<Index>(lookback.count);
   const Index traded = std::max(training, history);
   if (!values.has("stats-from")) return traded;

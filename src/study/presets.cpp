@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "sharpen/learn/framework.hpp"
+#include "sharpen/solve/registry.hpp"
 #include "study/grid_tables.hpp"
 
 namespace sharpen::study {
@@ -30,7 +32,7 @@ std::vector<MethodGrid> paper_methods() {
   for (const std::string_view framework : {"historic", "pfl"})
     for (const std::string_view optimizer : {"oscar", "sdr", "mssrm"}) {
       all.push_back(method(framework, optimizer, Role::paper, "paper"));
-      if (optimizer != "sdr") continue;
+      if (!solve::optimizer_named(optimizer).owns("sdr-match")) continue;
       all.back().settings.push_back({"sdr-recovery", "match"});
       all.back().settings.push_back({"sdr-match", "monthly"});
     }
@@ -48,8 +50,8 @@ std::vector<MethodGrid> paper_methods() {
 std::vector<MethodGrid> demo_methods() {
   std::vector<MethodGrid> all = paper_methods();
   for (MethodGrid& each : all) {
-    const std::string framework = find_given(each.settings, "framework")->text;
-    if (framework != "pfl" && framework != "dfl") continue;
+    const std::string& framework = find_given(each.settings, "framework")->text;
+    if (!learn::framework_named(framework).learns) continue;
     each.settings.push_back({"epochs", "10"});
     if (each.training == "paper") each.settings.push_back({"hidden", "64,32"});
     if (each.training == "default") each.settings.push_back({"ensemble", "4"});

@@ -123,9 +123,10 @@ WalkSettings short_walk() {
 
 TEST(SdrPolicy, StartsColdWithEveryWalk) {
   const market::Panel panel = random_panel(40, 8, 5);
-  OptimizerSettings settings;
+  solve::OptimizerSettings settings;
   settings.k = {.count = 3, .percent = 0.0};
-  const SdrPolicy policy(std::make_unique<RollingMean>(), settings);
+  const OptimizerPolicy policy(std::make_unique<RollingMean>(), solve::optimizer_named("sdr"),
+                               settings);
   EXPECT_TRUE(policy.sequential());
   const backtest::Run first = walk_forward(panel, policy, short_walk(), Threads(1));
   const backtest::Run second = walk_forward(panel, policy, short_walk(), Threads(1));
@@ -137,11 +138,14 @@ TEST(SdrPolicy, StartsColdWithEveryWalk) {
 // alone.
 TEST(SdrPolicy, KeepsTheKappaThatTheFirstDecisionOfASpellFound) {
   const market::Panel panel = random_panel(60, 8, 5);
-  OptimizerSettings settings;
+  solve::OptimizerSettings settings;
   settings.k = {.count = 3, .percent = 0.0};
   settings.sdr_recovery = baseline::Recovery::match;
-  for (Index row = 0; row < panel.rows(); ++row) settings.sdr_spell.push_back(row / 7);
-  const SdrPolicy policy(std::make_unique<RollingMean>(), settings);
+  settings.sdr_monthly = true;
+  std::vector<Index> months;
+  for (Index row = 0; row < panel.rows(); ++row) months.push_back(row / 7);
+  const OptimizerPolicy policy(std::make_unique<RollingMean>(), solve::optimizer_named("sdr"),
+                               settings, months);
   const backtest::Run run = walk_forward(panel, policy, short_walk(), Threads(1));
 
   Index spell = -1, kept = 0;
@@ -209,9 +213,15 @@ TEST(SdrPolicy, FindsKappaForTheFirstPeriodOfEachMonth) {
   EXPECT_GT(others, 0);
 }
 
+OptimizerPolicy mssrm_long(Index k) {
+  solve::OptimizerSettings settings;
+  settings.k = {.count = k, .percent = 0.0};
+  return {std::make_unique<RollingMean>(), solve::optimizer_named("mssrm-long"), settings};
+}
+
 TEST(MssrmLongPolicy, IsTheAlgorithmOnTheWindow) {
   const market::Panel panel = random_panel(40, 8, 6);
-  const MssrmLongPolicy policy(std::make_unique<RollingMean>(), {.count = 3, .percent = 0.0});
+  const OptimizerPolicy policy = mssrm_long(3);
   const backtest::Run run = walk_forward(panel, policy, short_walk(), Threads(1));
   const ConstMat window = panel.matrix().middle_rows(19, 20);
   std::vector<double> mean(8);
@@ -229,7 +239,7 @@ TEST(MssrmLongPolicy, IsTheAlgorithmOnTheWindow) {
 TEST(MssrmLongPolicy, HoldsCashWhileEverythingFalls) {
   market::Panel panel = random_panel(30, 4, 7);
   for (double& r : panel.values) r = -std::abs(r) - 1e-4;
-  const MssrmLongPolicy policy(std::make_unique<RollingMean>(), {.count = 2, .percent = 0.0});
+  const OptimizerPolicy policy = mssrm_long(2);
   const backtest::Run run = walk_forward(panel, policy, short_walk(), Threads(1));
   EXPECT_TRUE(run.weights.empty());
   for (const PeriodStatus status : run.status) EXPECT_EQ(status, PeriodStatus::no_signal);
@@ -237,8 +247,8 @@ TEST(MssrmLongPolicy, HoldsCashWhileEverythingFalls) {
 
 TEST(MssrmLongPolicy, MoreNamesThanAssetsAreAll) {
   const market::Panel panel = random_panel(30, 4, 8);
-  const MssrmLongPolicy all(std::make_unique<RollingMean>(), {.count = 4, .percent = 0.0});
-  const MssrmLongPolicy more(std::make_unique<RollingMean>(), {.count = 400, .percent = 0.0});
+  const OptimizerPolicy all = mssrm_long(4);
+  const OptimizerPolicy more = mssrm_long(400);
   EXPECT_EQ(walk_forward(panel, all, short_walk(), Threads(1)).weights,
             walk_forward(panel, more, short_walk(), Threads(1)).weights);
 }

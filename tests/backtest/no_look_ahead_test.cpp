@@ -24,10 +24,6 @@ struct Case {
   std::int64_t retrain = 0;
 };
 
-bool learns(Framework framework) {
-  return framework == Framework::pfl || framework == Framework::dfl;
-}
-
 // A training of a second or less.
 learn::TrainSettings small_training() {
   learn::TrainSettings t;

@@ -1,4 +1,4 @@
-// Panels of simulated returns for tests of the engine.
+// Panels of simulated returns, and a policy without a view, for tests of the engine.
 #pragma once
 
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sharpen/backtest/policies.hpp"
 #include "sharpen/market/panel.hpp"
 #include "support/problems.hpp"
 
@@ -34,5 +35,7 @@ inline market::Panel random_panel(Index rows, Index n, unsigned seed) {
 inline double& at(market::Panel& panel, Index row, Index column) {
   return panel.values[static_cast<std::size_t>(row * panel.n() + column)];
 }
+
+inline OptimizerPolicy equal_weights() { return {nullptr, solve::optimizer_named("equal"), {}}; }
 
 }  // namespace sharpen::backtest::testing

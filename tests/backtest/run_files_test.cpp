@@ -22,7 +22,7 @@ Run small_run() {
   walk.rebalance = 2;
   walk.cost_bps = 100;
   walk.stats_from = 0;
-  Run run = walk_forward(panel, EqualWeights(), walk, Threads(1));
+  Run run = walk_forward(panel, equal_weights(), walk, Threads(1));
   run.benchmark = {0.5, 0.25, 0.0};
   return run;
 }

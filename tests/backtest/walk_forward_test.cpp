@@ -275,7 +275,7 @@ TEST(WalkForward, BatchesAreCompleteBetweenTheirWindowsToo) {
 TEST(WalkForward, EqualWeightsTradeFromTheFirstRow) {
   market::Panel panel = random_panel(6, 4, 15);
   for (Index t = 0; t < 3; ++t) at(panel, t, 3) = kNaN;
-  const auto run = walk_forward(panel, EqualWeights(), walk_with(100, 0), Threads(1));
+  const auto run = walk_forward(panel, equal_weights(), walk_with(100, 0), Threads(1));
   ASSERT_EQ(run.periods(), 6);
   EXPECT_EQ(run.n_decisions, 6);
   for (Index p = 0; p < 6; ++p) {
@@ -288,7 +288,7 @@ TEST(WalkForward, EqualWeightsTradeFromTheFirstRow) {
 TEST(WalkForward, WithoutAnyAssetEverythingIsCash) {
   market::Panel panel = random_panel(8, 2, 17);
   for (double& value : panel.values) value = kNaN;
-  const auto run = walk_forward(panel, EqualWeights(), walk_with(2, 2), Threads(1));
+  const auto run = walk_forward(panel, equal_weights(), walk_with(2, 2), Threads(1));
   EXPECT_EQ(run.periods(), 6);
   for (const PeriodStatus status : run.status) EXPECT_EQ(status, PeriodStatus::no_signal);
   for (const double r : run.returns) EXPECT_EQ(r, 0.0);
@@ -330,13 +330,13 @@ TEST(WalkForward, StopsWhenAskedAndTellsHowFarItIs) {
     EXPECT_EQ(total, 198);
     seen.push_back(done);
   };
-  static_cast<void>(walk_forward(panel, EqualWeights(), walk_with(2, 2), Threads(2), control));
+  static_cast<void>(walk_forward(panel, equal_weights(), walk_with(2, 2), Threads(2), control));
   ASSERT_FALSE(seen.empty());
   EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
   EXPECT_EQ(seen.back(), 198);
   control.stop = [&] { return true; };
   EXPECT_THROW(
-      static_cast<void>(walk_forward(panel, EqualWeights(), walk_with(2, 2), Threads(2), control)),
+      static_cast<void>(walk_forward(panel, equal_weights(), walk_with(2, 2), Threads(2), control)),
       Interrupted);
 }
 

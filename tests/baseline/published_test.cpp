@@ -39,8 +39,10 @@ TEST_P(PublishedMssrm, IsReproducedToThePrintedDigits) {
 #endif
   constexpr auto kind = market::PanelKind::gross_returns;
   const market::Panel returns = market::simple_returns(market::read_panel(file, kind), kind);
-  const backtest::MssrmLongPolicy policy(std::make_unique<backtest::RollingMean>(),
-                                         {.count = cell.k, .percent = 0.0});
+  solve::OptimizerSettings settings;
+  settings.k = {.count = cell.k, .percent = 0.0};
+  const backtest::OptimizerPolicy policy(std::make_unique<backtest::RollingMean>(),
+                                         solve::optimizer_named("mssrm-long"), settings);
   backtest::WalkSettings walk;
   walk.lookback = cell.lookback;
   walk.min_history = 5;

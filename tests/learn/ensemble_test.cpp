@@ -187,11 +187,17 @@ TEST(Combiner, GivesNoNumbersForASampleWithoutRisk) {
   EXPECT_TRUE(std::isnan(signal[0]));
 }
 
+std::vector<select::Portfolio> own_portfolios(const Market& market, const RowMatrix& mu,
+                                              const select::SelectSettings& settings) {
+  const std::vector<Index> samples(static_cast<std::size_t>(mu.rows()), 0);
+  return select::select_batch(settings, *market.risk, samples, view(mu), Threads(2));
+}
+
 TEST(MemberSpread, CountsWhatEachMemberHoldsByItself) {
   Market market(11, 15, 40, risk::Form::dense);
   const RowMatrix mu = market.members(4);
   const select::SelectSettings settings = {.k = 3, .sizing = {}};
-  const MemberSpread spread = member_spread(settings, *market.risk, 0, view(mu), Threads(2));
+  const MemberSpread spread = member_spread(own_portfolios(market, mu, settings));
   RowMatrix weights(4, market.n());
   select::Selector selector(settings, *market.risk);
   for (Index m = 0; m < 4; ++m) {
@@ -215,8 +221,7 @@ TEST(MemberSpread, CountsWhatEachMemberHoldsByItself) {
 TEST(MemberSpread, OfOneMemberHasNoDeviation) {
   Market market(12, 10, 40, risk::Form::dense);
   const RowMatrix mu = market.members(1);
-  const MemberSpread spread =
-      member_spread({.k = 2, .sizing = {}}, *market.risk, 0, view(mu), Threads(1));
+  const MemberSpread spread = member_spread(own_portfolios(market, mu, {.k = 2, .sizing = {}}));
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_TRUE(std::isnan(spread.sd[i]));
     EXPECT_EQ(spread.held[i], spread.mean[i] != 0.0 ? 1.0 : 0.0);
@@ -227,8 +232,7 @@ TEST(MemberSpread, OfAMemberThatIsNotANumberIsNone) {
   Market market(13, 10, 40, risk::Form::dense);
   RowMatrix mu = market.members(2);
   mu(0, 0) = std::nan("");
-  const MemberSpread spread =
-      member_spread({.k = 2, .sizing = {}}, *market.risk, 0, view(mu), Threads(1));
+  const MemberSpread spread = member_spread(own_portfolios(market, mu, {.k = 2, .sizing = {}}));
   double held = 0.0;
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_TRUE(std::isnan(spread.mean[i]));

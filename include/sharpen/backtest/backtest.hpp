@@ -16,44 +16,34 @@
 #include "sharpen/backtest/statistics.hpp"
 #include "sharpen/backtest/walk_forward.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/learn/framework.hpp"
+#include "sharpen/solve/optimizer.hpp"
 
 namespace sharpen::backtest {
 
-enum class Framework {
-  rolling,   // mu and Sigma of the window at every rebalance
-  historic,  // mu of the training part
-  signal,    // mu from the user's own file
-  pfl,       // mu of networks trained to predict
-  dfl,       // mu of networks trained to decide
-};
+using learn::Framework;
 
 enum class HistoricRisk { rolling, train };
 
 // What is held for a signal: at most k names, or the layer's own weights, which are dense.
 enum class DecisionKind { exact, soft };
 
-std::string_view name(Framework framework);
+// What the split is where there is training and nobody says so.
+constexpr const char* kTrainingSplit = "80%";
 
-struct BacktestSettings {
+// What the optimizer is told, and the rest.
+struct BacktestSettings : solve::OptimizerSettings {
   Framework framework = Framework::rolling;
-  std::string optimizer = "swap";  // as the setting of that name
-  settings::CountOrShare k = {.count = 0, .percent = 10.0};
-  layer::Net net = layer::Net::positive;
-  layer::SizingSettings sizing;                          // its target volatility is per period
-  std::optional<layer::SizingSettings> training_sizing;  // of networks; none: the same
-  double shrinkage = 0.10;
-  risk::Form form = risk::Form::automatic;
+  std::string optimizer = "swap";                        // the name of its row
+  std::optional<layer::SizingSettings> training_sizing;  // of networks; none: `sizing`
   HistoricRisk historic_risk = HistoricRisk::rolling;
-  baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for sdr
-  bool sdr_monthly = false;  // match: find kappa for the first period of a month, then keep it
-  double sdr_gap = 0.0;      // for sdr: the relative gap wanted; 0: what suits the number of assets
   // For pfl and dfl, and the layer of a soft decision. Its sizing, shrinkage, k, net and lookback
   // are those above.
   learn::TrainSettings training;
   std::int64_t retrain = 0;  // periods between trainings; 0: once
   DecisionKind decision = DecisionKind::exact;
 
-  settings::CountOrAll lookback = {.count = 100, .all = false};
+  settings::CountOrAll lookback = {.count = risk::kWindowRows, .all = false};
   std::optional<std::int64_t> min_history;  // none: lookback, or 100 for a lookback of all rows
   std::string split;       // share or date (split_row); "": none, 80% where there is training
   std::string stats_from;  // row from 1 or date (stats_row); "": the first traded period
@@ -72,9 +62,6 @@ struct BacktestSettings {
 // first. `signal`, `model`: as there.
 void check_settings(const BacktestSettings& settings, const market::Panel* signal = nullptr,
                     const learn::Model* model = nullptr);
-
-// Whether decision = soft can stand in for an optimizer.
-bool has_soft_decision(std::string_view optimizer);
 
 struct BacktestResult {
   std::vector<std::string> tickers;  // the universe: columns that weights refer to

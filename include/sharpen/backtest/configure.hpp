@@ -10,12 +10,6 @@
 
 namespace sharpen::backtest {
 
-// Throws InputError for a name that is none.
-Framework framework_of(const std::string& text);
-
-// Whether networks are trained for it.
-bool learns(Framework framework);
-
 // What no flag can hold (a signal, a stop for the bootstrap) is left to the caller.
 BacktestSettings backtest_settings(const settings::Values& values);
 

@@ -29,14 +29,16 @@
 #include "sharpen/base/threads.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/market/panel.hpp"
+#include "sharpen/risk/risk.hpp"
 
 namespace sharpen::backtest {
 
 struct WalkSettings {
   static constexpr Index kAllRows = -1;
 
-  Index lookback = 100;             // rows in a window; kAllRows: everything up to the decision
-  Index min_history = 100;          // rows before the first decision; windows grow to `lookback`
+  Index lookback = risk::kWindowRows;  // rows in a window; kAllRows: everything up to the decision
+  Index min_history =
+      risk::kWindowRows;            // rows before the first decision; windows grow to `lookback`
   Index first_row = 0;              // no row before this one is traded: the test part
   std::optional<Index> stats_from;  // first row of the statistics; none: the first traded row
   Index rebalance = 1;              // periods between decisions

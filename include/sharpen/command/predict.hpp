@@ -1,7 +1,6 @@
 // sharpen predict: a trained model, the latest prices, and the portfolio for the next period.
 #pragma once
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,29 +13,24 @@
 #include "sharpen/command/trade_list.hpp"
 #include "sharpen/learn/ensemble.hpp"
 #include "sharpen/risk/risk.hpp"
-#include "sharpen/select/explain.hpp"
-#include "sharpen/select/select.hpp"
+#include "sharpen/solve/solve.hpp"
 
 namespace sharpen::command {
 
 // The answer, ready to be shown.
-struct Prediction {
+struct Prediction : solve::Choice {
+  explicit Prediction(const settings::Values& of) : values(of) {}
+
   settings::Values values;
-  PredictInput input = {};
-  std::unique_ptr<risk::Risk> risk = {};  // one sample: the window
+  PredictInput input;
+  std::unique_ptr<risk::Risk> risk;  // one sample: the window
   double shrinkage = 0.0;
-  double periods_per_year = 252.0;
-  select::SelectSettings settings = {};
-  std::vector<double> mu = {};  // (n) the members' signal
+  std::vector<double> mu;  // (n) the members' signal
   double agreement = 0.0;
-  learn::MemberSpread spread = {};
-  select::Portfolio portfolio = {};
-  Exposure exposure = {};
-  double full_sharpe = 0.0;
-  std::optional<select::Explanation> explanation = {};
-  std::optional<Sizes> sizes = {};  // with --capital
-  std::vector<TradeRow> trades = {};
-  std::vector<std::string> warnings = {};
+  learn::MemberSpread spread;
+  std::optional<Sizes> sizes;  // with --capital
+  std::vector<TradeRow> trades;
+  std::vector<std::string> warnings;
 
   Index n() const { return input.model.n(); }
   std::size_t members() const { return input.model.members.size(); }
@@ -44,12 +38,8 @@ struct Prediction {
     return input.model.tickers[static_cast<std::size_t>(asset)];
   }
   double weight(Index asset) const { return portfolio.weights[static_cast<std::size_t>(asset)]; }
-  double annualized(double value) const { return value * std::sqrt(periods_per_year); }
-  std::string_view status_text() const;
-  std::vector<Index> held() const;  // ascending
   // Names that some member holds by itself and the portfolio does not, ascending.
   std::vector<Index> held_by_members_only() const;
-  const select::Reason* reason(Index asset) const;  // null without an explanation
 };
 
 // What the caller has in memory: it is not read from the files that settings name.

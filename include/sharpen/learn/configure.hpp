@@ -11,8 +11,8 @@ namespace sharpen::learn {
 TrainSettings training_settings(const settings::Values& values);
 
 // The parts that backtest and train read in the same way.
+using layer::form_of;
 using layer::yearly_sizing;
-risk::Form form_of(const settings::Values& values);
 double window_shrinkage(const settings::Values& values);
 
 }  // namespace sharpen::learn

@@ -11,9 +11,9 @@
 // Selection then solves on the signal, with whatever constraints there are.
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "sharpen/base/threads.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/select/select.hpp"
@@ -44,9 +44,8 @@ struct MemberSpread {
   std::vector<double> mean, sd;  // (n) of their weights; sd (ddof 1) is NaN for one member
 };
 
-// Every member's own portfolio with these settings. A member that is not finite holds nothing and
-// makes means and deviations NaN.
-MemberSpread member_spread(const select::SelectSettings& settings, const risk::Risk& risk,
-                           Index sample, ConstMat mu, const Threads& threads);
+// Of every member's own portfolio over the same n assets. One that could not be computed holds
+// nothing and makes means and deviations NaN.
+MemberSpread member_spread(std::span<const select::Portfolio> own);
 
 }  // namespace sharpen::learn

@@ -44,7 +44,7 @@ struct TrainSettings {
   // Predictor.
   NetworkKind network = NetworkKind::shared;
   std::vector<Index> hidden = {64, 32};
-  Index lookback = 100;  // T
+  Index lookback = risk::kWindowRows;  // T
 
   // Loss.
   double alpha = 0.5;  // 0: prediction only
@@ -58,7 +58,7 @@ struct TrainSettings {
   settings::CountOrShare k = {.count = 0, .percent = 10.0};
   layer::LayerSettings layer = masked_layer();
   double beta_final = 0.0;  // beta of the last epoch, reached geometrically; 0: constant
-  double shrinkage = 0.10;
+  double shrinkage = risk::kWindowShrinkage;
   risk::Form form = risk::Form::automatic;
 
   // Optimization.

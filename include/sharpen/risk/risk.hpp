@@ -24,6 +24,10 @@ namespace sharpen::risk {
 
 enum class Form { automatic, dense, low_rank };
 
+// What windows of returns are shrunk by, and how many rows they have, unless somebody says so.
+constexpr double kWindowShrinkage = 0.10;
+constexpr Index kWindowRows = 100;
+
 // Which optional parts a set-up prepares. root_solve of the dense form, lower_* of the low-rank
 // form cost time and memory that only one of the two scores needs. Soft restrictions need no
 // preparation, but are what makes the dense form dear: they move the automatic choice.
@@ -78,11 +82,13 @@ class Risk {
 };
 
 struct RiskSettings {
-  double shrinkage = 0.10;      // lambda in [0, 1]
-  Form form = Form::automatic;  // low_rank needs lambda >= 1e-5
+  double shrinkage = kWindowShrinkage;  // lambda in [0, 1]
+  Form form = Form::automatic;          // low_rank needs lambda >= 1e-5
   Parts parts;
 
   void validate() const;  // throws InputError naming field, value and bound
+  // dense or low_rank: what from_windows takes for windows of T rows over n assets.
+  Form form_for(Index n, Index T) const;
 };
 
 // Sigma_s from the windows returns[end_s - lookback, end_s), s = 0..S-1 (rows are periods).

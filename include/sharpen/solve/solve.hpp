@@ -17,12 +17,13 @@
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/baseline/bounds.hpp"
-#include "sharpen/baseline/sdr.hpp"
 #include "sharpen/market/moments.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/select/explain.hpp"
 #include "sharpen/select/select.hpp"
+#include "sharpen/solve/optimizer.hpp"
+#include "sharpen/solve/registry.hpp"
 
 namespace sharpen::solve {
 
@@ -47,6 +48,7 @@ struct SolveInput {
   ConstMat window_returns() const {
     return returns.matrix().middle_rows(returns.rows() - window->rows, window->rows);
   }
+  Problem problem(Index k) const;  // refers to this input
 };
 
 // The moments of the last `lookback` rows of simple returns; `file` is for messages. Throws
@@ -64,30 +66,26 @@ struct Exposure {
   double expected_return = 0.0;  // mu^T w, per period
 };
 
-// The answer, ready to be shown.
-struct Solution {
-  SolveInput input;
+// By the signal and the risk model of the problem; weights (n).
+Exposure exposure_of(const Problem& problem, ConstVec weights);
+
+// One portfolio of an optimizer, measured and, if asked for, explained.
+struct Choice {
   std::string optimizer;
-  // settings.optimizer is not used where the optimizer is a baseline.
+  // Of the problem. settings.optimizer is the one of the score that explains the names.
   select::SelectSettings settings;
   double periods_per_year = 252;
   select::Portfolio portfolio;
-  std::optional<Index> iterations;             // of an optimizer that iterates
-  std::optional<bool> certified;               // of one that can prove what it found
-  std::optional<baseline::SdrPortfolio> sdr;   // of sdr, its portfolio moved out
-  std::optional<baseline::SharpeBound> bound;  // of --certify, or of the relaxation behind sdr
+  std::optional<Index> iterations;  // these four as in Answer
+  std::optional<bool> certified;
+  std::optional<Relaxed> sdr;
+  std::optional<baseline::SharpeBound> bound;  // or of --certify
   Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
   std::optional<select::Explanation> explanation;
-  std::vector<std::string> warnings;
 
   // A Sharpe ratio or a volatility per year.
   double annualized(double value) const { return value * std::sqrt(periods_per_year); }
-  // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
-  double share_of_full() const;
-  // sharpe / bound->sharpe: what is reached for certain of the best possible; NaN if it is not
-  // positive.
-  double share_of_bound() const;
   // The status in words.
   std::string_view status_text() const;
   // Assets with a weight other than zero, ascending.
@@ -96,11 +94,26 @@ struct Solution {
   const select::Reason* reason(Index asset) const;
 };
 
+// The first step fills what the optimizer gives, the second measures it: its exposure, the full
+// Sharpe ratio and the explanation. In between a caller may refuse what was found.
+void choose(const OptimizerInfo& optimizer, const OptimizerSettings& settings,
+            const Problem& problem, Choice& out);
+void measure(const Problem& problem, bool explain, Choice& out);
+
+// The answer, ready to be shown.
+struct Solution : Choice {
+  SolveInput input;
+  std::vector<std::string> warnings;
+
+  // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
+  double share_of_full() const;
+  // sharpe / bound->sharpe: what is reached for certain of the best possible; NaN if it is not
+  // positive.
+  double share_of_bound() const;
+};
+
 // Chooses and weighs as the settings of `sharpen solve` say. Throws InputError for settings that
 // do not fit the input, Failure for numbers out of range.
 Solution solve(const settings::Values& values, SolveInput input);
-
-// The step of it that depends on the optimizer: fills the portfolio, its exposure and the bound.
-void optimize(const settings::Values& values, Solution& solution);
 
 }  // namespace sharpen::solve

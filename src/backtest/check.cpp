@@ -1,0 +1,113 @@
+// Settings of a backtest that contradict each other whatever the panel.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "sharpen/backtest/backtest.hpp"
+#include "sharpen/base/error.hpp"
+
+namespace sharpen::backtest {
+
+namespace {
+
+using solve::OptimizerInfo;
+
+void check_learning(const BacktestSettings& settings, const learn::Model* model) {
+  if (!learn::learns(settings.framework)) {
+    if (model != nullptr)
+      throw InputError(
+          fmt::format("a model has no meaning for framework = {}; use framework pfl or dfl",
+                      name(settings.framework)));
+    if (settings.retrain != 0)
+      throw InputError(
+          fmt::format("retrain has no meaning for framework = {}, which trains no "
+                      "network; leave it out, or use framework pfl or dfl",
+                      name(settings.framework)));
+    return;
+  }
+  const learn::TrainSettings& training = model != nullptr ? model->settings : settings.training;
+  if (!solve::optimizer_named(settings.optimizer).needs.signal)
+    throw InputError(fmt::format(
+        "framework = {} has no use for optimizer = {}, which asks for no expectations; use "
+        "framework rolling",
+        name(settings.framework), settings.optimizer));
+  if (settings.gaps && training.network == learn::NetworkKind::joint)
+    throw InputError(
+        "universe = available cannot go with network = joint, which needs every asset throughout; "
+        "use network shared, or universe complete");
+  if (settings.lookback.all || settings.lookback.count != training.lookback)
+    throw InputError(
+        fmt::format("lookback must be {}, the length of the network's windows", training.lookback));
+  if (settings.min_history && *settings.min_history < settings.lookback.count)
+    throw InputError(fmt::format(
+        "min-history = {} is shorter than the network's windows of {} rows; leave it out",
+        *settings.min_history, settings.lookback.count));
+  if (model == nullptr && settings.net == layer::Net::any && settings.training_sizing &&
+      settings.training_sizing->kind == layer::Sizing::budget)
+    throw InputError(
+        "net = any cannot go with sizing = budget, which the network would be trained with and "
+        "which divides by the net position; use sizing gross or volatility");
+  if (model != nullptr && settings.retrain != 0)
+    throw InputError("retrain has no meaning for a model that is given; leave one of them out");
+  if (model != nullptr && (training.alpha > 0.0) != learn::info(settings.framework).decides)
+    throw InputError(fmt::format("framework = {}, and the model was trained as {} (alpha = {})",
+                                 name(settings.framework), training.alpha > 0.0 ? "dfl" : "pfl",
+                                 training.alpha));
+}
+
+// The layer is an optimizer of its own.
+void check_soft(const BacktestSettings& settings) {
+  if (settings.decision == DecisionKind::exact) return;
+  const auto softens = [](const OptimizerInfo& optimizer) { return optimizer.softens; };
+  if (!softens(solve::optimizer_named(settings.optimizer)))
+    throw InputError(
+        fmt::format("decision = soft cannot go with optimizer = {}: the layer chooses its own "
+                    "weights; use optimizer {}, or decision exact",
+                    settings.optimizer, solve::names_of_optimizers(softens, " or ")));
+  if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
+    throw InputError("decision = soft cannot go with historic-risk = train; use rolling");
+}
+
+}  // namespace
+
+void check_settings(const BacktestSettings& settings, const market::Panel* signal,
+                    const learn::Model* model) {
+  if (!(settings.periods_per_year > 0.0 && std::isfinite(settings.periods_per_year)))
+    throw InputError(
+        fmt::format("periods-per-year = {} is outside (0, inf)", settings.periods_per_year));
+  if (!std::isfinite(settings.risk_free))
+    throw InputError(fmt::format("risk-free = {} is not a number", settings.risk_free));
+  const OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
+  const learn::FrameworkInfo& framework = learn::info(settings.framework);
+  const bool takes_signal = framework.needs_file;
+  if (takes_signal && signal == nullptr)
+    throw InputError("framework = signal needs predictions; give --signal FILE");
+  if (!takes_signal && signal != nullptr)
+    throw InputError(fmt::format("a signal has no meaning for framework = {}; use framework signal",
+                                 name(settings.framework)));
+  if (!framework.gaps && settings.gaps)
+    throw InputError(fmt::format(
+        "universe = available cannot go with framework = {}, whose mean of the training part "
+        "needs every asset throughout; use universe complete, or framework rolling",
+        framework.name));
+  check_learning(settings, model);
+  check_soft(settings);
+  if (settings.min_history == 0 && optimizer.needs.history())
+    throw InputError(fmt::format(
+        "min-history = 0 goes with optimizer = {} only; {} needs 2 rows of history at least",
+        solve::names_of_optimizers(
+            [](const OptimizerInfo& other) { return !other.needs.history(); }, " or "),
+        settings.optimizer));
+  if (settings.min_history == 1 && optimizer.needs.history())
+    throw InputError(
+        fmt::format("min-history = 1 is too short for optimizer = {}: a covariance "
+                    "needs 2 rows at least",
+                    settings.optimizer));
+  if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget &&
+      !optimizer.ignores_setting("sizing"))
+    throw InputError(
+        "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
+        "gross or volatility");
+}
+
+}  // namespace sharpen::backtest

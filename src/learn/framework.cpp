@@ -1,0 +1,70 @@
+#include "sharpen/learn/framework.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+constexpr std::array<FrameworkInfo, 5> kFrameworks = {{
+    {.framework = Framework::rolling,
+     .name = "rolling",
+     .label = "Rolling",
+     .sentence = "the mean of the window before each decision"},
+    {.framework = Framework::historic,
+     .name = "historic",
+     .label = "Historic",
+     .sentence = "the mean of the training part",
+     .trains = true,
+     .gaps = false},
+    {.framework = Framework::signal,
+     .name = "signal",
+     .label = "signal",
+     .sentence = "the predictions of a file",
+     .needs_file = true},
+    {.framework = Framework::pfl,
+     .name = "pfl",
+     .label = "PFL",
+     .sentence = "networks trained to predict",
+     .learns = true,
+     .trains = true},
+    {.framework = Framework::dfl,
+     .name = "dfl",
+     .label = "DFL",
+     .sentence = "networks trained to decide",
+     .learns = true,
+     .decides = true,
+     .trains = true},
+}};
+
+}  // namespace
+
+std::span<const FrameworkInfo> frameworks() { return kFrameworks; }
+
+std::vector<std::string_view> framework_names() {
+  std::vector<std::string_view> out;
+  for (const FrameworkInfo& row : kFrameworks) out.push_back(row.name);
+  return out;
+}
+
+const FrameworkInfo& info(Framework framework) {
+  return kFrameworks[static_cast<std::size_t>(framework)];
+}
+
+const FrameworkInfo* find_framework(std::string_view name) {
+  for (const FrameworkInfo& row : kFrameworks)
+    if (row.name == name) return &row;
+  return nullptr;
+}
+
+const FrameworkInfo& framework_named(std::string_view name) {
+  if (const FrameworkInfo* row = find_framework(name)) return *row;
+  throw InputError(fmt::format("framework = {} is not known", printable(name)));
+}
+
+}  // namespace sharpen::learn
