@@ -48,7 +48,7 @@ void run_backtest(const Values& values) {
                    command::backtest_file_names());
   } else if (values.flag("force")) {
     throw InputError(
-        fmt::format("{} has no meaning here; it goes with --out DIR", values.given_as("force")));
+        fmt::format("{} has no meaning here; it goes with ‹--out DIR›", values.given_as("force")));
   }
   std::optional<Interrupts> interrupts;
   try {
@@ -58,7 +58,7 @@ void run_backtest(const Values& values) {
   } catch (const Interrupted&) {
     throw Failure("interrupted; nothing was written");
   } catch (const learn::Diverged& diverged) {
-    throw Failure(fmt::format("{}; nothing was written", diverged.what()));
+    throw Failure(fmt::format("{}; nothing was written", diverged.marked()));
   }
 }
 

@@ -16,7 +16,8 @@ using settings::Values;
 std::string folder_of(const Values& values, std::string_view name) {
   if (!values.has(name))
     throw InputError(
-        "two folders are needed: sharpen compare A/ B/, each written by sharpen backtest --out");
+        "two folders are needed: ‹sharpen compare› A/ B/, each written by ‹sharpen backtest "
+        "--out›");
   return values.text(name);
 }
 

@@ -19,7 +19,7 @@ void write_cleaned(const std::string& file, command::Diagnosis& diagnosis) {
   if (panel.n() == 0 || panel.rows() == 0)
     throw InputError(
         fmt::format("there is nothing to write to {}: cleaning leaves no {}; give "
-                    "--universe available, a larger --max-gap or other dates",
+                    "‹--universe available›, a larger ‹--max-gap› or other dates",
                     file, panel.n() == 0 ? "asset" : "row"));
   market::write_panel(panel, file);
   diagnosis.out = file;

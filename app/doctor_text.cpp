@@ -42,7 +42,7 @@ std::string ticker_text(const std::string& ticker) {
 
 std::string and_more(std::size_t count) {
   if (count <= kMostRows) return "";
-  return fmt::format("  ... and {} more; --json lists all\n", count - kMostRows);
+  return fmt::format("  ... and {} more; ‹--json› lists all\n", count - kMostRows);
 }
 
 std::string suspects_text(const command::Diagnosis& diagnosis) {
@@ -64,7 +64,7 @@ std::string suspects_text(const command::Diagnosis& diagnosis) {
   }
   if (count == 0) return "suspects   none\n";
   std::string out = fmt::format(
-      "suspects   {}; a suspect is a question, not a verdict. What each --on-suspect would do\n"
+      "suspects   {}; a suspect is a question, not a verdict. What each ‹--on-suspect› would do\n"
       "           (report leaves them all, error refuses the panel):\n\n",
       count);
   out += command::render_table(
@@ -83,7 +83,7 @@ std::string missing_text(const command::Diagnosis& diagnosis) {
                     std::string(market::name(finding.rule)), finding.done});
   }
   if (count == 0) return "";
-  return fmt::format("missing    handled by --universe {} and --max-gap {}:\n\n",
+  return fmt::format("missing    handled by ‹--universe {}› and ‹--max-gap {}›:\n\n",
                      market::name(diagnosis.settings.universe), diagnosis.settings.max_gap) +
          command::render_table({"ticker", "date", "missing", "rule", "what is done"}, rows) +
          and_more(count) + "\n";
@@ -92,7 +92,8 @@ std::string missing_text(const command::Diagnosis& diagnosis) {
 std::string cleaned_text(const command::Diagnosis& diagnosis) {
   const market::Cleaned& cleaned = diagnosis.cleaned;
   std::string out = fmt::format(
-      "cleaned    {} of {} assets, {} of {} rows (--universe {} --max-gap {} --on-suspect {}),\n"
+      "cleaned    {} of {} assets, {} of {} rows (‹--universe {}› ‹--max-gap {}› ‹--on-suspect "
+      "{}›),\n"
       "           all of it decided with hindsight\n",
       cleaned.panel.n(), diagnosis.assets, cleaned.panel.rows(), diagnosis.rows,
       market::name(diagnosis.settings.universe), diagnosis.settings.max_gap,

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::app {
@@ -70,13 +71,16 @@ std::string names_of(const Setting& setting) {
 
 std::string text_of(const Setting& setting, settings::Command command) {
   const std::string_view preset = setting.preset_for(command);
-  std::string text(setting.text);
-  for (std::size_t i = 0; i < setting.choices.size(); ++i)
-    text.append(i == 0 ? ": " : ", ").append(setting.choices[i]);
+  std::string text = plain(setting.text);
+  std::string_view before = ": ";
+  for (const std::string_view choice : setting.all_choices()) {
+    text.append(before).append(choice);
+    before = ", ";
+  }
   const bool worth_saying = setting.kind != settings::Kind::flag && !preset.empty();
   if (worth_saying) text.append(" [").append(preset).append("]");
   const std::string_view words = setting.words_for(command);
-  if (!words.empty()) text.append(" [").append(words).append("]");
+  if (!words.empty()) text.append(" [").append(plain(words)).append("]");
   return text;
 }
 

@@ -88,7 +88,8 @@ std::string inspection_text(const ModelFile& file, const std::string& path) {
 
 void run_inspect(const settings::Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
-  if (!values.has("model")) throw InputError("no model given; write sharpen inspect model.sharpen");
+  if (!values.has("model"))
+    throw InputError("no model given; write ‹sharpen inspect› model.sharpen");
   const std::string& path = values.text("model");
   const ModelFile file = learn::read_model_file(path);
   print(values.flag("json") ? command::inspection_json(file, path) : inspection_text(file, path));

@@ -7,10 +7,12 @@
 #include <cstring>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 
 namespace sharpen::app {
 
-void print(std::string_view text) {
+void print(std::string_view message) {
+  const std::string text = plain(message);
   errno = 0;
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return;

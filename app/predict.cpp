@@ -40,7 +40,7 @@ void run_predict(const Values& values) {
   print(values.flag("json") ? command::prediction_json(prediction) : prediction_text(prediction));
   if (refused)
     throw Failure(
-        fmt::format("the status is {}, and --require-ok wants ok{}", name(status),
+        fmt::format("the status is {}, and ‹--require-ok› wants ok{}", name(status),
                     values.has("out") || values.has("trades") ? "; no file was written" : ""));
 }
 

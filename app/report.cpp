@@ -31,13 +31,13 @@ std::string shown(const fs::path& path) { return printable(path.string(), 400); 
 // The file itself, or study.db in the folder.
 fs::path study_file(const Values& values) {
   if (!values.has("study"))
-    throw InputError("no study given; write sharpen report study.db, or name its folder");
+    throw InputError("no study given; write ‹sharpen report› study.db, or name its folder");
   const fs::path given = values.text("study");
   std::error_code error;
   if (!fs::is_directory(given, error)) return given;
   if (!fs::exists(given / "study.db", error))
     throw InputError(
-        fmt::format("{}: holds no study.db; name the folder that sharpen study --out "
+        fmt::format("{}: holds no study.db; name the folder that ‹sharpen study --out› "
                     "was given",
                     shown(given)));
   return given / "study.db";
@@ -54,7 +54,7 @@ Format format_of(const Values& values) {
   if (ending.empty() || ending == ".txt") return Format::text;
   throw InputError(fmt::format(
       "out = {} has an ending of no format; use .html, .htm, .txt, .md, .tex or .csv, or give "
-      "--format",
+      "‹--format›",
       shown(values.text("out"))));
 }
 
@@ -83,16 +83,17 @@ void check_place(const fs::path& out, const fs::path& study, bool force) {
       throw InputError(
           fmt::format("out = {} would replace the study; give it another name", shown(out)));
   if (!force && !is_report_file(out))
-    throw InputError(fmt::format(
-        "out = {} is there already and no report of Sharpen; choose another name, or give --force "
-        "to replace it",
-        shown(out)));
+    throw InputError(
+        fmt::format("out = {} is there already and no report of Sharpen; choose another name, or "
+                    "give ‹--force› "
+                    "to replace it",
+                    shown(out)));
 }
 
 std::vector<Table> chosen_tables(std::vector<Table> all, const Values& values, Format format) {
   if (!values.has("table")) return all;
   if (format == Format::html)
-    throw InputError("--table is for text, md, latex and csv; a page has all tables");
+    throw InputError("‹--table› is for text, md, latex and csv; a page has all tables");
   return report::chosen(all, values.list("table"));
 }
 

@@ -12,12 +12,9 @@ namespace sharpen::app {
 namespace {
 
 market::SimulationSettings simulation_settings(const settings::Values& values) {
-  return {.assets = values.integer("assets"),
-          .days = values.integer("days"),
-          .seed = static_cast<std::uint64_t>(values.integer("seed")),
-          .predictability = values.real("predictability"),
-          .factors = values.integer("factors"),
-          .start_date = values.text("start-date")};
+  market::SimulationSettings out;
+  settings::fill(values, out);
+  return out;
 }
 
 std::string answer_text(const market::SimulationSettings& settings, const market::Panel& prices,
@@ -40,7 +37,7 @@ void run_simulate(const settings::Values& values) {
   if (!values.has("out")) {
     if (values.flag("json"))
       throw InputError(
-          "--json needs --out FILE: without it the prices themselves go to standard output");
+          "‹--json› needs ‹--out FILE›: without it the prices themselves go to standard output");
     return print(market::panel_csv(market::simulate(settings)));
   }
   const std::string& file = values.text("out");

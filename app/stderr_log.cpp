@@ -6,6 +6,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "sharpen/base/reference.hpp"
+
 namespace sharpen::app {
 
 namespace {
@@ -37,7 +39,7 @@ Log stderr_log(std::string_view least) {
   logger->flush_on(spdlog::level::trace);
   return Log(
       [logger](LogLevel level, std::string_view message) {
-        logger->log(level_of(level), spdlog::string_view_t(message.data(), message.size()));
+        logger->log(level_of(level), "{}", plain(message));
       },
       level_called(least));
 }

@@ -85,7 +85,7 @@ void list(const Values& values, const fs::path& file) {
   std::error_code ignored;
   if (!fs::exists(file, ignored))
     throw InputError(
-        fmt::format("{}: there is no study; give --out DIR, the folder of one", shown(file)));
+        fmt::format("{}: there is no study; give ‹--out DIR›, the folder of one", shown(file)));
   const study::Results results = study::read_store(file, study::Detail::states);
   print(values.flag("json") ? command::list_json(results, file) : list_text(results, file));
 }
@@ -125,7 +125,8 @@ void judge(const study::Tally& tally, const fs::path& file) {
                     tally.done, tally.cells, tally.cells == 1 ? "" : "s"));
   if (tally.failed > 0)
     throw Failure(fmt::format(
-        "{} of {} cell{} failed; sharpen study --list --out {} says why, --retry tries them again",
+        "{} of {} cell{} failed; sharpen study --list --out {} says why, --retry tries them "
+        "again",
         tally.failed, tally.cells, tally.cells == 1 ? "" : "s", shown(file.parent_path())));
 }
 

@@ -55,7 +55,7 @@ void run_train(const Values& values) {
   command::check_training_settings(values);
   const bool dry = values.flag("dry-run");
   if (!dry && !values.has("out"))
-    throw InputError("a model must be kept somewhere; give --out FILE, such as model.sharpen");
+    throw InputError("a model must be kept somewhere; give ‹--out FILE›, such as model.sharpen");
   const Log log = stderr_log(values.text("log-level"));
   command::TrainJob job = command::read_training(values, {}, log);
   if (dry) return plan(values, job);

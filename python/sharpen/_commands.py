@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Callable, Dict, Iterable
+from typing import Any, Dict
 
 from . import _settings, _threads
 from ._warnings import warn as warn
 
-# Settings of every command that belong to the command line, or to arguments of their own.
-_OF_THE_PROGRAM = "prices returns gross json print_config config log_level out force".split()
 
-
-def documented(
-    command: str, hidden: Iterable[str] = ()
-) -> Callable[[_settings.Function], _settings.Function]:
-    """Gives the function of a command the signature and the help of its settings."""
-    return _settings.documented(command, [*_OF_THE_PROGRAM, *hidden])
-
-
-def texts(function: str, given: Dict[str, Any], hidden: Iterable[str] = ()) -> Dict[str, str]:
+def texts(function: str, given: Dict[str, Any]) -> Dict[str, str]:
     """Keyword arguments as settings of the command of the same name."""
     given = dict(given)
     if "from_" in given:
@@ -28,7 +18,7 @@ def texts(function: str, given: Dict[str, Any], hidden: Iterable[str] = ()) -> D
     k = given.get("k")
     if k is not None and (isinstance(k, bool) or not (isinstance(k, str) or _is_whole(k))):
         raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
-    out = _settings.texts(function, function, given, [*_OF_THE_PROGRAM, *hidden])
+    out = _settings.texts(function, function, given)
     if _threads.get_threads() and "threads" in _settings.table(function):
         out.setdefault("threads", str(_threads.get_threads()))
     return out

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _commands, _core, _panels
+from . import _commands, _core, _panels, _settings
 
 _COLUMNS = (
     "rule suspect ticker date last_date size ratio may_be_real question done modes.report "
@@ -15,7 +15,7 @@ _COLUMNS = (
 ).split()
 
 
-@_commands.documented("doctor")
+@_settings.documented("doctor")
 def doctor(
     prices: Any = None, *, returns: Any = None, gross: bool = False, **settings: Any
 ) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
-from . import _commands, _core, _data, _panels, _progress
+from . import _commands, _core, _data, _panels, _progress, _settings
 from ._core import InputError
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -87,7 +87,7 @@ def _model_of(content: bytes, warnings: List[str]) -> Model:
     return Model(_core.Model(content), warnings)
 
 
-@_commands.documented("train", ["dry_run"])
+@_settings.documented("train")
 def train(
     prices: Any = None,
     *,
@@ -110,7 +110,7 @@ def train(
     bits as the command line. ``progress`` shows a bar: True, False, or None for where tqdm is
     installed.
     """
-    given = _commands.texts("train", settings, ["dry_run"])
+    given = _commands.texts("train", settings)
     if out is not None:
         given["out"] = _panels.path_text(out, "out")
     elif given.get("resume") == "true":
@@ -203,10 +203,7 @@ class Prediction:
         return "\n".join(lines)
 
 
-_NOT_OF_PREDICT = ["model", "previous", "trades", "require_ok"]
-
-
-@_commands.documented("predict", _NOT_OF_PREDICT)
+@_settings.documented("predict")
 def predict(
     model: Union[Model, PathLike],
     prices: Any = None,
@@ -226,7 +223,7 @@ def predict(
     underscores: ``k``, ``optimizer``, ``sizing``, ``capital``, ``asof``, ``max_age``, ``explain``
     and so on.
     """
-    given = _commands.texts("predict", settings, _NOT_OF_PREDICT)
+    given = _commands.texts("predict", settings)
     core: Optional[_core.Model] = None
     if isinstance(model, Model):
         core = model._core
@@ -245,8 +242,7 @@ def predict(
     files = {"out": out, "trades": trades}
     to = {name: None if f is None else _panels.path_text(f, name) for name, f in files.items()}
     all_given = {**given, **source.settings}
-    read = {name: all_given.get(name) for name in ("model", "prices", "returns", "previous")}
-    _panels.keep_inputs(to, read)
+    _panels.keep_inputs(to, _settings.files_read("predict", all_given))
     found = _core.predict(all_given, core, source.panel, held)
     if to["out"] is not None:
         found.write_portfolio(to["out"])

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 import numpy as np
 
-from . import _core, _data, _dates
+from . import _data, _dates
 from ._core import InputError
 
 _TEXTS = ("date", "asset", "status")
@@ -113,7 +113,7 @@ def read(folder: str) -> Kept:
         columns=columns,
         weights=(*_places(held, dates, assets, folder), held["weight"]),
         trades=(*_places(traded, dates, assets, folder), traded["from"], traded["to"]),
-        warnings=[_core.in_python_words(str(text)) for text in figures.get("warnings", [])],
+        warnings=[str(text) for text in figures.get("warnings", [])],
         contents=list(contents.items()),
         parts=(
             figures["label"], dates, columns["return"].tolist(), figures["periods_per_year"],

@@ -38,20 +38,24 @@ _OTHER_NAMES = {
     "n_jobs": "threads",
     "random_state": "seed",
 }
-_LABELS = ("tickers",)  # of columns, as text: 1.0 is not 1
 
 
 @functools.lru_cache(maxsize=None)
 def table(command: str) -> dict[str, dict[str, Any]]:
-    """The settings of a command by their names in Python."""
-    return {row["name"]: row for row in _core.settings_of(command)}
+    """The settings of a command that are keywords here, by their names in Python."""
+    return {row["name"]: row for row in _core.settings_of(command) if row["keyword"]}
+
+
+def files_read(command: str, given: dict[str, str]) -> dict[str, str | None]:
+    """What the settings of a command name to be read, by their names; None for what is not given."""
+    rows = _core.settings_of(command)
+    return {row["name"]: given.get(row["name"]) for row in rows if row["input_file"]}
 
 
 def texts(
     function: str,
     command: str,
     given: dict[str, Any],
-    hidden: Iterable[str] = (),
     arguments: Iterable[str] = (),
 ) -> dict[str, str]:
     """Settings as the table reads them; None stands for the default.
@@ -59,8 +63,7 @@ def texts(
     Raises TypeError for a name that the command does not have, or a value of the wrong type.
     `arguments` are the function's own, for those that are misspelt.
     """
-    left_out = set(hidden)
-    known = {name: row for name, row in table(command).items() if name not in left_out}
+    known = table(command)
     out: dict[str, str] = {}
     for name, value in given.items():
         if name not in known:
@@ -97,10 +100,10 @@ def text(name: str, value: Any, kind: str = "text") -> str:
     if isinstance(value, str) and (kind != "flag" or value in ("true", "false")):
         return value
     if is_sequence(value):
-        if kind == "list":
-            return list_text(name, value)
+        if kind in ("list", "labels"):
+            return list_text(name, value, kind)
         raise TypeError(f"{name} is of type {type(value).__name__}; give a number or a text")
-    if name in _LABELS and hasattr(value, "__float__"):
+    if kind == "labels" and hasattr(value, "__float__"):  # as text: 1.0 is not 1
         return str(value)
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return "true" if value else "false"
@@ -128,12 +131,12 @@ def text(name: str, value: Any, kind: str = "text") -> str:
     raise TypeError(f"{name} is of type {type(value).__name__}; give a number or a text")
 
 
-def list_text(name: str, values: Iterable[Any]) -> str:
+def list_text(name: str, values: Iterable[Any], kind: str) -> str:
     """A list as the table reads it: separated by commas."""
     found = []
     for value in values:
         number = hasattr(value, "__float__") and not hasattr(value, "__len__")
-        item = text(name, value, "list") if number and name not in _LABELS else str(value)
+        item = text(name, value, kind) if number and kind == "list" else str(value)
         if "," in item:
             raise TypeError(f"{name}: {item!r} has a comma, which separates names; rename it")
         found.append(item)
@@ -143,15 +146,14 @@ def list_text(name: str, values: Iterable[Any]) -> str:
 _arguments_of: dict[str, list[str]] = {}  # of every function that takes settings
 
 
-def documented(command: str, hidden: Iterable[str]) -> Callable[[Function], Function]:
+def documented(command: str) -> Callable[[Function], Function]:
     """Gives a function the signature and the help of the settings it takes."""
-    left_out = set(hidden)
 
     def add(function: Function) -> Function:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
         _arguments_of[command] = [p.name for p in own]
-        taken = set(_arguments_of[command]) | left_out
+        taken = set(_arguments_of[command])
         rows = {_in_python(n): row for n, row in table(command).items() if n not in taken}
         settings = [
             inspect.Parameter(
@@ -170,6 +172,5 @@ def documented(command: str, hidden: Iterable[str]) -> Callable[[Function], Func
 
 def _described(row: dict[str, Any]) -> str:
     values = f"; one of {', '.join(row['choices'])}" if row["choices"] else ""
-    words = _core.in_python_words(row["default"])
-    default = f" (default: {words})" if words else ""
+    default = f" (default: {row['default']})" if row["default"] else ""
     return f"{row['text']}{values}{default}"

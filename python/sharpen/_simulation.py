@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _commands, _core, _panels
+from . import _commands, _core, _panels, _settings
 
 
-@_commands.documented("simulate")
+@_settings.documented("simulate")
 def simulate(*, expected: bool = False, **settings: Any) -> Any:
     """Daily prices of a simulated market, a DataFrame of dates by assets.
 

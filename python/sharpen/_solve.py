@@ -12,13 +12,6 @@ from ._core import InputError
 from ._warnings import SharpenWarning as SharpenWarning
 from ._warnings import warn
 
-# Settings of `sharpen solve` that belong to the command line, or to arguments of their own.
-_HIDDEN = (
-    "k optimizer prices returns gross moments mean cov format demo json print_config config "
-    "log_level explain seed version help"
-).split()
-# Settings that say how to read a panel, and mean nothing for given moments.
-_OF_PANELS = ("from", "to", "lookback", "universe", "max_gap", "on_suspect")
 
 
 class Portfolio:
@@ -143,7 +136,7 @@ class _Explained:
         return None if self._best is None else dict(self._best)
 
 
-@_settings.documented("solve", _HIDDEN)
+@_settings.documented("solve")
 def solve(
     prices_or_moments: Any = None,
     k: Any = None,
@@ -171,7 +164,7 @@ def solve(
     """
     if "from_" in settings:
         settings["from"] = settings.pop("from_")
-    given = _settings.texts("solve", "solve", settings, _HIDDEN)
+    given = _settings.texts("solve", "solve", settings)
     if k is not None:
         given["k"] = _count(k)
     if not isinstance(optimizer, str):
@@ -233,8 +226,8 @@ def _from_moments(
 ) -> tuple[_core.Solved, np.dtype[Any], Any]:
     if len(pair) != 2:
         raise InputError(f"moments are a pair (mu, Sigma), not {len(pair)} values")
-    for name in _OF_PANELS:
-        if name.replace("_", "-") in given:
+    for name, row in _settings.table("solve").items():
+        if row["needs_panel"] and name.replace("_", "-") in given:
             raise InputError(f"{name} has no meaning here; it goes with prices or returns")
     if given.get("form") == "low-rank":
         raise InputError("form = low-rank needs a window of returns; given moments are dense")

@@ -111,7 +111,7 @@ def study(
 ) -> Union[Study, Dict[str, Any]]: ...
 
 
-@_commands.documented("study", ["preset", "dry_run", "list"])
+@_settings.documented("study")
 def study(
     prices: Any = None,
     *,
@@ -141,15 +141,11 @@ def study(
     cells, those that are done, failed and missing, and the trainings, minutes and gigabytes that
     what is left would take; nothing is written.
     """
-    lists = {
-        name: _settings.list_text(name, value) if _settings.is_sequence(value) else value
-        for name, value in settings.items()
-        if name != "k"
-    }
+    lists = {name: value for name, value in settings.items() if name != "k"}
     k = settings.get("k")
     if k is not None:
         lists["k"] = ",".join(str(_count(item)) for item in _as_list(k))
-    given = _commands.texts("study", lists, ["preset", "dry_run", "list"])
+    given = _commands.texts("study", lists)
     force, dry_run = _panels.switch("force", force), _panels.switch("dry_run", dry_run)
     if preset is not None:
         given["preset"] = str(preset)
@@ -264,7 +260,7 @@ def _names(tables: Any, argument: str) -> List[str]:
     return list(tables)
 
 
-@_commands.documented("report", ["study", "format", "table"])
+@_settings.documented("report")
 def report(
     study: Union[Study, PathLike],
     out: Optional[PathLike] = None,
@@ -281,7 +277,7 @@ def report(
     ending of ``out`` if it is not given; ``table`` names the tables to write. Settings:
     ``replications``, ``seed``, ``threads``. The same study gives the same bytes as the program.
     """
-    given = _commands.texts("report", settings, ["study", "format", "table"])
+    given = _commands.texts("report", settings)
     force = _panels.switch("force", force)
     file = study.file if isinstance(study, Study) else _file_of(study)
     place = None if out is None else _panels.path_text(out, "out")

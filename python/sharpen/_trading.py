@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
-from . import _commands, _core, _panels, _progress, _saved
+from . import _commands, _core, _panels, _progress, _saved, _settings
 from ._core import InputError
 from ._learning import Model
 
@@ -139,7 +139,7 @@ class Backtest:
         )
 
 
-@_commands.documented("backtest", ["signal", "model"])
+@_settings.documented("backtest")
 def backtest(
     prices: Any = None,
     *,
@@ -164,7 +164,7 @@ def backtest(
     ``out`` is a folder to write, as the command line does. The same data, settings and seed give
     the same bits as the command line.
     """
-    given = _commands.texts("backtest", settings, ["signal", "model"])
+    given = _commands.texts("backtest", settings)
     force = _panels.switch("force", force)
     if out is not None:
         _core.check_folder(_panels.path_text(out, "out"), force)
@@ -187,7 +187,7 @@ def backtest(
         predictions = _panels.matching(signal, "signal", source)
     given = {**given, **source.settings}
     if out is not None:
-        read = {name: given.get(name) for name in ("prices", "returns", "signal", "model")}
+        read = _settings.files_read("backtest", given)
         for file in _core.backtest_file_names():
             _panels.keep_inputs({"out": os.path.join(os.fspath(out), file)}, read)
     with _progress.bar(progress) as report:
@@ -225,7 +225,7 @@ class Comparison:
         return f"<sharpen.Comparison: {self.figures['verdict']}>"
 
 
-@_commands.documented("compare", ["first", "second"])
+@_settings.documented("compare")
 def compare(
     a: Union[Backtest, PathLike],
     b: Union[Backtest, PathLike],
@@ -239,7 +239,7 @@ def compare(
     ``replications``, ``block``, ``seed``, ``threads``. Attributes of the result are the keys of
     ``sharpen compare --json``: ``p_value``, ``difference``, ``verdict`` and so on.
     """
-    given = _commands.texts("compare", settings, ["first", "second"])
+    given = _commands.texts("compare", settings)
     first, second = _run_of(a, "a"), _run_of(b, "b")
     with _progress.bar(progress) as report:
         found = Comparison(*_core.compare(given, first, second, report))

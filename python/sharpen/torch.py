@@ -11,6 +11,7 @@ float32 in gives float32 out.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from types import MappingProxyType
 from typing import Any, Mapping, NamedTuple, Optional, Union
@@ -82,22 +83,6 @@ def _vjp(gradient: Tensor, layer_pass: _core.Pass) -> Tensor:
     return out
 
 
-# Of SparseTangent, which None stands for, too.
-_DEFAULTS: dict[str, Any] = {
-    "k": "10%",
-    "beta": 5.0,
-    "score": "symmetric",
-    "raw_score": False,
-    "reoptimization": "restricted",
-    "topk": "newton",
-    "sizing": "volatility",
-    "target_volatility": 0.10,
-    "periods_per_year": 252.0,
-    "offset": 0.01,
-    "net": "positive",
-}
-
-
 def _setting(name: str, doc: str) -> Any:
     def get(self: SparseTangent) -> Any:
         return self._values[name]
@@ -140,22 +125,9 @@ class SparseTangent(nn.Module):
         net: Optional[str] = "positive",
         threads: Optional[int] = None,
     ) -> None:
+        given = dict(locals())
         super().__init__()
-        self._set(
-            {
-                "k": k,
-                "beta": beta,
-                "score": score,
-                "raw_score": raw_score,
-                "reoptimization": reoptimization,
-                "topk": topk,
-                "sizing": sizing,
-                "target_volatility": target_volatility,
-                "periods_per_year": periods_per_year,
-                "offset": offset,
-                "net": net,
-            }
-        )
+        self._set({name: given[name] for name in _DEFAULTS})
         self.threads = threads
 
     k = _setting("k", "The number of names, or a share of the assets such as ``'10%'``.")
@@ -241,6 +213,14 @@ class SparseTangent(nn.Module):
         if single:
             w, s = w[0], s[0]
         return Decision(w, s, statuses) if return_aux else w
+
+
+# What None stands for, too.
+_DEFAULTS: dict[str, Any] = {
+    argument.name: argument.default
+    for argument in inspect.signature(SparseTangent).parameters.values()
+    if argument.name != "threads"
+}
 
 
 def _plain(name: str, value: Any) -> Any:

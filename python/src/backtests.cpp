@@ -54,7 +54,7 @@ std::unique_ptr<Tested> backtested(const SettingTexts& given, const MemoryPanel*
                                    },
                                .stop = [&] { return work.stopped(); }});
     } catch (const learn::Diverged& diverged) {
-      throw Failure(diverged.what());
+      throw Failure(diverged.marked());
     }
   });
   return std::make_unique<Tested>(Tested{std::move(answer)});

@@ -99,11 +99,6 @@ void write_trades(const Predicted& self, const std::string& file) {
 
 }  // namespace
 
-std::vector<std::string> in_python_words(std::vector<std::string> messages) {
-  for (std::string& message : messages) message = in_python_words(std::move(message));
-  return messages;
-}
-
 void add_models(nb::module_& module) {
   nb::class_<MemoryModel>(module, "Model")
       .def("__init__", &model_from_bytes, nb::arg("content"))

@@ -13,6 +13,4 @@ struct MemoryModel {
   learn::Model model;
 };
 
-std::vector<std::string> in_python_words(std::vector<std::string> messages);
-
 }  // namespace sharpen::python

@@ -18,9 +18,9 @@ void add_exceptions(nb::module_& module) {
     try {
       std::rethrow_exception(thrown);
     } catch (const InputError& error) {
-      PyErr_SetString(input_error.ptr(), in_python_words(error.what()).c_str());
+      PyErr_SetString(input_error.ptr(), in_python_words(error.marked()).c_str());
     } catch (const Failure& error) {
-      PyErr_SetString(failure.ptr(), in_python_words(error.what()).c_str());
+      PyErr_SetString(failure.ptr(), in_python_words(error.marked()).c_str());
     }
   });
 }

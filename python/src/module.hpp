@@ -56,7 +56,9 @@ using SettingTexts = std::map<std::string, std::string>;
 settings::Values values_of(settings::Command command, const SettingTexts& given);
 settings::Command command_of(const std::string& name);
 
-// The message in the words of Python: `--max-gap` is max_gap there.
-std::string in_python_words(std::string message);
+// Messages with their references (base/reference.hpp) in the words of Python: ‹--max-gap› is
+// max_gap there.
+std::string in_python_words(std::string_view message);
+std::vector<std::string> in_python_words(std::vector<std::string> messages);
 
 }  // namespace sharpen::python

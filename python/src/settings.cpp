@@ -4,10 +4,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "module.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::python {
@@ -26,87 +26,32 @@ std::string hint(const std::string& word, const std::vector<std::string>& names)
   return did_you_mean(word, known);
 }
 
-bool in_word(std::string_view text, std::size_t i) {
-  return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 ||
-                             text[i] == '-' || text[i] == '_');
-}
-
-// The word after the space at `at`, without what ends a sentence.
-std::string_view word_after(std::string_view text, std::size_t at) {
-  if (at >= text.size() || text[at] != ' ') return {};
-  const std::size_t end = std::min(text.find_first_of(" ,;:)`\n", at + 1), text.size());
-  std::string_view word = text.substr(at + 1, end - at - 1);
-  while (word.ends_with('.')) word.remove_suffix(1);
-  return word;
-}
-
-// Whether the characters from `at` to `end` are a word, and no part of a path.
-bool stands_alone(std::string_view text, std::size_t at, std::size_t end) {
-  if (at > 0 && (in_word(text, at - 1) || text[at - 1] == '/')) return false;
-  if (end < text.size() && text[end] == '.') return !in_word(text, end + 1);  // max-gap.csv
-  return !in_word(text, end) && !text.substr(end).starts_with('/');
-}
-
-// Whether it stands for any value of a setting: DATE is a part of "P%|DATE".
-bool is_placeholder(std::string_view word, std::string_view placeholder) {
-  if (word.empty()) return false;
-  while (!placeholder.empty()) {
-    const std::size_t end = std::min(placeholder.find('|'), placeholder.size());
-    if (placeholder.substr(0, end) == word) return true;
-    placeholder.remove_prefix(std::min(end + 1, placeholder.size()));
+// "--lookback 119" is lookback=119, "--lookback all" is lookback="all", "--max-age DAYS" max_age,
+// "max-gap" max_gap, "sharpen backtest" sharpen.backtest, "sharpen backtest --out"
+// sharpen.backtest(out=...).
+std::string in_python(std::string_view reference) {
+  constexpr std::string_view kProgram = "sharpen ";
+  const bool command = reference.starts_with(kProgram);
+  if (command) reference.remove_prefix(kProgram.size());
+  reference.remove_prefix(std::min(reference.find_first_not_of('-'), reference.size()));
+  const std::size_t space = std::min(reference.find(' '), reference.size());
+  const std::string name = with_underscores(reference.substr(0, space));
+  std::string_view value = reference.substr(std::min(space + 1, reference.size()));
+  if (command) {
+    if (value.empty()) return "sharpen." + name;
+    value.remove_prefix(std::min(value.find_first_not_of('-'), value.size()));
+    return "sharpen." + name + '(' + with_underscores(value) + "=...)";
   }
-  return word == "FILE";  // of several files, where the setting is a list of them
-}
-
-// "--lookback 119" is lookback=119, "--lookback all" is lookback="all", "--max-age DAYS" max_age.
-void name_argument(std::string& message, const std::string& flag,
-                   const settings::Setting& setting) {
-  const std::string ours = with_underscores(setting.name);
-  for (auto at = message.find(flag); at != std::string::npos; at = message.find(flag, at + 1)) {
-    const std::size_t end = at + flag.size();
-    if (!stands_alone(message, at, end)) continue;
-    const std::string_view word = flag[0] == '-' ? word_after(message, end) : std::string_view();
-    std::string text = ours;
-    std::size_t length = flag.size();
-    const bool named = std::ranges::find(setting.choices, word) != setting.choices.end() ||
-                       (setting.kind == settings::Kind::count_or_all && word == "all");
-    if (!named && is_placeholder(word, setting.placeholder)) {
-      length += 1 + word.size();
-    } else if (named || word.ends_with('%')) {
-      text += "=\"" + std::string(word) + '"';
-      length += 1 + word.size();
-    } else if (!word.empty() && word.find_first_not_of("0123456789.") == std::string_view::npos) {
-      text += '=' + std::string(word);
-      length += 1 + word.size();
-    }
-    message.replace(at, length, text);
-  }
-}
-
-// "sharpen backtest" is sharpen.backtest, "sharpen backtest --out" sharpen.backtest(out=...).
-void name_functions(std::string& message) {
-  for (const settings::CommandInfo& info : settings::commands()) {
-    const std::string command = "sharpen " + std::string(info.name);
-    for (auto at = message.find(command); at != std::string::npos;
-         at = message.find(command, at + 1)) {
-      const std::size_t end = at + command.size();
-      if (stands_alone(message, at, end) && message.compare(end, 3, " --") != 0)
-        message.replace(at, command.size(), "sharpen." + std::string(info.name));
-    }
-    const std::string start = command + " --";
-    for (auto at = message.find(start); at != std::string::npos; at = message.find(start, at + 1)) {
-      std::size_t end = at + start.size();
-      while (in_word(message, end)) ++end;
-      const std::string name = message.substr(at + start.size(), end - at - start.size());
-      message.replace(at, end - at,
-                      "sharpen." + std::string(info.name) + '(' + with_underscores(name) + "=...)");
-    }
-  }
+  const bool placeholder = value.empty() || (value[0] >= 'A' && value[0] <= 'Z');
+  if (placeholder) return name;
+  const bool number = value.find_first_not_of("0123456789.") == std::string_view::npos;
+  return name + (number ? '=' + std::string(value) : "=\"" + std::string(value) + '"');
 }
 
 std::string_view kind_name(settings::Kind kind) {
   using enum settings::Kind;
   switch (kind) {
+    case of_field: break;
     case flag: return "flag";
     case integer: return "integer";
     case real: return "real";
@@ -127,11 +72,17 @@ nb::list settings_of(const std::string& command) {
     if ((setting.commands & wanted) == 0) continue;
     nb::dict row;
     row["name"] = with_underscores(setting.name);
-    row["kind"] = std::string(kind_name(setting.kind));
-    row["text"] = in_python_words(std::string(setting.text));
-    row["default"] = std::string(setting.words_for(wanted).empty() ? setting.preset_for(wanted)
-                                                                   : setting.words_for(wanted));
-    row["choices"] = std::vector<std::string>(setting.choices.begin(), setting.choices.end());
+    // Numbers in a list may be written in several ways; labels are as they are.
+    const bool labels = setting.kind == settings::Kind::list && !setting.numbers;
+    row["kind"] = std::string(labels ? "labels" : kind_name(setting.kind));
+    row["text"] = in_python_words(setting.text);
+    row["default"] = in_python_words(setting.words_for(wanted).empty() ? setting.preset_for(wanted)
+                                                                       : setting.words_for(wanted));
+    const std::vector<std::string_view> choices = setting.all_choices();
+    row["choices"] = std::vector<std::string>(choices.begin(), choices.end());
+    row["input_file"] = setting.is(settings::input_file);
+    row["needs_panel"] = setting.is(settings::needs_panel);
+    row["keyword"] = (setting.shell_only & wanted) == 0;
     out.append(row);
   }
   return out;
@@ -154,25 +105,19 @@ settings::Values values_of(settings::Command command, const SettingTexts& given)
   return values;
 }
 
-std::string in_python_words(std::string message) {
-  name_functions(message);
-  for (const settings::Setting& setting : settings::table()) {
-    // "--max-gap", then "-k", then "max-gap"; a name without hyphens is the same word in both.
-    name_argument(message, "--" + std::string(setting.name), setting);
-    if (setting.short_flag != '\0')
-      name_argument(message, "-" + std::string(1, setting.short_flag), setting);
-    if (setting.name.find('-') != std::string_view::npos)
-      name_argument(message, std::string(setting.name), setting);
-  }
-  return message;
+std::string in_python_words(std::string_view message) { return spelled(message, in_python); }
+
+std::vector<std::string> in_python_words(std::vector<std::string> messages) {
+  for (std::string& message : messages) message = in_python_words(message);
+  return messages;
 }
 
 void add_settings(nb::module_& module) {
   module.def("settings_of", &settings_of, nb::arg("command"),
              "Name, kind, text, default and choices of every setting that a command takes.");
   module.def(
-      "in_python_words", [](std::string message) { return in_python_words(std::move(message)); },
-      nb::arg("message"), "The message with the names that Python has for settings.");
+      "in_python_words", [](const std::string& message) { return in_python_words(message); },
+      nb::arg("message"), "The message with its references to settings as Python has them.");
   module.def(
       "check_settings",
       [](const std::string& command, const SettingTexts& given) {

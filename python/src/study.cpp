@@ -137,7 +137,7 @@ nb::tuple run_study(const SettingTexts& given, const std::string& config, nb::ob
     try {
       return std::pair(plan.file.string(), run_planned(plan, values.flag("force"), work, warnings));
     } catch (const study::StoreFailure& failure) {
-      throw Failure(failure.what());
+      throw Failure(failure.marked());
     }
   });
   return nb::make_tuple(file, tally_of(tally), warnings.in_python());
@@ -164,7 +164,7 @@ nb::tuple estimate_study(const SettingTexts& given, const std::string& config, n
     try {
       return estimated(plan, values.flag("force"));
     } catch (const study::StoreFailure& failure) {
-      throw Failure(failure.what());
+      throw Failure(failure.marked());
     }
   });
   nb::dict out;

@@ -183,7 +183,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
   if (!fixes_covariance(settings) || !optimizer.needs.history()) return policy;
   if (walk.first_row < 2)
     throw InputError(
-        "historic-risk = train needs 2 rows of training at least; choose a later --split");
+        "‹historic-risk› = train needs 2 rows of training at least; choose a later ‹--split›");
   policy->fix_covariance(returns.matrix().middle_rows(0, walk.first_row));
   return policy;
 }
@@ -206,7 +206,7 @@ void warn(BacktestResult& result) {
   if (run.n_jittered > 0)
     say(
         fmt::format("the covariance was nearly singular at {} of {} decisions and needed jitter; "
-                    "more --shrinkage, a longer --lookback or fewer assets would avoid it",
+                    "more ‹--shrinkage›, a longer ‹--lookback› or fewer assets would avoid it",
                     run.n_jittered, run.n_decisions));
   if (result.metrics.n_periods < 2)
     say(fmt::format("the statistics cover {} period{}: a Sharpe ratio needs 2 at least",

@@ -187,12 +187,12 @@ std::vector<double> studentised_replications(ConstVec a, ConstVec b, double cent
 }  // namespace
 
 void BootstrapSettings::validate(Index n) const {
-  settings::check("replications", static_cast<double>(replications));
   if (!(level > 0.0 && level < 1.0))
     throw InputError(fmt::format("level = {} is outside (0, 1)", shortest(level)));
   if (block != 0.0 && !(block >= 1.0 && block <= static_cast<double>(n)))
     throw InputError(
         fmt::format("block = {} is outside [1, {}], the number of periods", shortest(block), n));
+  settings::check(*this);
 }
 
 SharpeInterval sharpe_interval(ConstVec x, const BootstrapSettings& settings,

@@ -40,7 +40,7 @@ void check_learning(const BacktestSettings& settings, const learn::Model* model)
         fmt::format("lookback must be {}, the length of the network's windows", training.lookback));
   if (settings.min_history && *settings.min_history < settings.lookback.count)
     throw InputError(fmt::format(
-        "min-history = {} is shorter than the network's windows of {} rows; leave it out",
+        "‹min-history› = {} is shorter than the network's windows of {} rows; leave it out",
         *settings.min_history, settings.lookback.count));
   if (model == nullptr && settings.net == layer::Net::any && settings.training_sizing &&
       settings.training_sizing->kind == layer::Sizing::budget)
@@ -65,7 +65,7 @@ void check_soft(const BacktestSettings& settings) {
                     "weights; use optimizer {}, or decision exact",
                     settings.optimizer, solve::names_of_optimizers(softens, " or ")));
   if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
-    throw InputError("decision = soft cannot go with historic-risk = train; use rolling");
+    throw InputError("decision = soft cannot go with ‹historic-risk› = train; use rolling");
 }
 
 }  // namespace
@@ -74,14 +74,14 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
                     const learn::Model* model) {
   if (!(settings.periods_per_year > 0.0 && std::isfinite(settings.periods_per_year)))
     throw InputError(
-        fmt::format("periods-per-year = {} is outside (0, inf)", settings.periods_per_year));
+        fmt::format("‹periods-per-year› = {} is outside (0, inf)", settings.periods_per_year));
   if (!std::isfinite(settings.risk_free))
-    throw InputError(fmt::format("risk-free = {} is not a number", settings.risk_free));
+    throw InputError(fmt::format("‹risk-free› = {} is not a number", settings.risk_free));
   const OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   const learn::FrameworkInfo& framework = learn::info(settings.framework);
   const bool takes_signal = framework.needs_file;
   if (takes_signal && signal == nullptr)
-    throw InputError("framework = signal needs predictions; give --signal FILE");
+    throw InputError("framework = signal needs predictions; give ‹--signal FILE›");
   if (!takes_signal && signal != nullptr)
     throw InputError(fmt::format("a signal has no meaning for framework = {}; use framework signal",
                                  name(settings.framework)));
@@ -94,13 +94,13 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
   check_soft(settings);
   if (settings.min_history == 0 && optimizer.needs.history())
     throw InputError(fmt::format(
-        "min-history = 0 goes with optimizer = {} only; {} needs 2 rows of history at least",
+        "‹min-history› = 0 goes with optimizer = {} only; {} needs 2 rows of history at least",
         solve::names_of_optimizers(
             [](const OptimizerInfo& other) { return !other.needs.history(); }, " or "),
         settings.optimizer));
   if (settings.min_history == 1 && optimizer.needs.history())
     throw InputError(
-        fmt::format("min-history = 1 is too short for optimizer = {}: a covariance "
+        fmt::format("‹min-history› = 1 is too short for optimizer = {}: a covariance "
                     "needs 2 rows at least",
                     settings.optimizer));
   if (settings.net == layer::Net::any && settings.sizing.kind == layer::Sizing::budget &&

@@ -72,7 +72,7 @@ void check_stats_from(const std::string& stats_from) {
   if (all_digits(stats_from) && stats_from.size() < 8) return;
   if (market::parse_date(stats_from).format == market::DateFormat::none)
     throw InputError(fmt::format(
-        "stats-from = {} is neither a row nor a date; write a row of the returns, from 1, or a "
+        "‹stats-from› = {} is neither a row nor a date; write a row of the returns, from 1, or a "
         "date YYYY-MM-DD or YYYY-MM",
         printable(stats_from)));
 }
@@ -102,20 +102,21 @@ Index split_row(std::span<const std::string> dates, const std::string& split) {
 
 Index stats_row(std::span<const std::string> dates, const std::string& stats_from) {
   const auto rows = static_cast<Index>(dates.size());
-  if (rows == 0) throw InputError("stats-from needs returns and the panel has none");
+  if (rows == 0) throw InputError("‹stats-from› needs returns and the panel has none");
   if (all_digits(stats_from) && stats_from.size() < 8) {
     const Index row = static_cast<Index>(*number_of(stats_from));
     if (row < 1 || row > rows)
-      throw InputError(fmt::format(
-          "stats-from = {} is outside [1, {}], the rows of the returns; write dates as YYYY-MM-DD",
-          stats_from, rows));
+      throw InputError(
+          fmt::format("‹stats-from› = {} is outside [1, {}], the rows of the returns; write dates "
+                      "as YYYY-MM-DD",
+                      stats_from, rows));
     return row - 1;
   }
   check_stats_from(stats_from);
   const Index row = first_from(dates, market::parse_date(stats_from).iso);
   if (row == rows)
     throw InputError(
-        fmt::format("stats-from = {} is after the last return; the returns run from {}",
+        fmt::format("‹stats-from› = {} is after the last return; the returns run from {}",
                     printable(stats_from), range_of(dates)));
   return row;
 }

@@ -33,7 +33,7 @@ std::vector<Index> matched_columns(const market::Panel& signal, const market::Pa
   }
   if (!missing.empty()) {
     throw InputError(fmt::format(
-        "the signal has no column for ticker {}{}; add it, or leave the asset out by --tickers",
+        "the signal has no column for ticker {}{}; add it, or leave the asset out by ‹--tickers›",
         printable(missing.front()), and_more(missing.size())));
   }
   return columns;
@@ -47,7 +47,7 @@ std::vector<Index> matched_rows(const market::Panel& signal, const market::Panel
   for (const Index row : rows) {
     if (row < 0)
       throw InputError(
-          "the signal cannot have a row before the first return; give min-history >= 2");
+          "the signal cannot have a row before the first return; give ‹min-history› >= 2");
     const std::string& date = returns.dates[static_cast<std::size_t>(row)];
     const auto found = std::lower_bound(signal.dates.begin(), signal.dates.end(), date);
     if (found == signal.dates.end() || *found != date)
@@ -61,7 +61,7 @@ std::vector<Index> matched_rows(const market::Panel& signal, const market::Panel
                              : fmt::format("{} to {}", signal.dates.front(), signal.dates.back());
     throw InputError(
         fmt::format("the signal has no row for {}{}, where a decision is due (it covers {}); add "
-                    "the rows, or choose the periods to trade by --split DATE and --to DATE",
+                    "the rows, or choose the periods to trade by ‹--split DATE› and ‹--to DATE›",
                     missing.front(), and_more(missing.size()), range));
   }
   return matched;
@@ -80,7 +80,7 @@ GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& retur
       const double value = signal.matrix()(from[i], columns[j]);
       if (!std::isfinite(value) && !gaps_allowed)
         throw InputError(fmt::format(
-            "the signal has no value for ticker {} on {}; fill it, or use --universe available",
+            "the signal has no value for ticker {} on {}; fill it, or use ‹--universe available›",
             printable(returns.tickers[j]), signal.dates[static_cast<std::size_t>(from[i])]));
       values_.push_back(std::isfinite(value) ? value : std::nan(""));
     }

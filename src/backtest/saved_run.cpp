@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kRemedy = "give a folder that sharpen backtest --out wrote";
+constexpr std::string_view kRemedy = "give a folder that ‹sharpen backtest --out› wrote";
 
 // Reads the header; the number of its fields, and which of them is `return` (from 0).
 struct Header {

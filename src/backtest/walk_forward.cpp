@@ -251,11 +251,12 @@ void WalkSettings::validate(Index rows) const {
   if (first_traded() >= rows)
     throw InputError(fmt::format(
         "nothing to trade: the panel has {} return{} and the first period to hold would be row {} "
-        "(after {} rows of {}); give more rows, or a shorter --lookback, --min-history or --split",
+        "(after {} rows of {}); give more rows, or a shorter ‹--lookback›, ‹--min-history› or "
+        "‹--split›",
         rows, rows == 1 ? "" : "s", first_traded() + 1, first_traded(),
         min_history >= first_row ? "history" : "training"));
   if (stats_from && (*stats_from < 0 || *stats_from >= rows))
-    throw InputError(fmt::format("stats-from = {} is outside [1, {}], the rows of the returns",
+    throw InputError(fmt::format("‹stats-from› = {} is outside [1, {}], the rows of the returns",
                                  *stats_from + 1, rows));
 }
 

@@ -1,6 +1,7 @@
 // docs/options.md, from the table.
 #include <fmt/format.h>
 
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::settings {
@@ -43,10 +44,11 @@ std::string values_cell(const Setting& setting) {
     case Kind::list: return "names, separated by commas";
     case Kind::count_or_share: return "whole number in [1, n], or share in (0%, 100%]";
     case Kind::count_or_all: return "whole number in " + setting.bounds.words() + ", or `all`";
+    case Kind::of_field:
     case Kind::choice: break;
   }
   std::string known;
-  for (const std::string_view choice : setting.choices)
+  for (const std::string_view choice : setting.all_choices())
     known += fmt::format("{}`{}`", known.empty() ? "" : ", ", choice);
   return known;
 }
@@ -54,7 +56,7 @@ std::string values_cell(const Setting& setting) {
 std::string preset_cell(const Setting& setting, Command command) {
   const std::string_view preset = setting.preset_for(command);
   const std::string_view words = setting.words_for(command);
-  if (!words.empty()) return std::string(words);
+  if (!words.empty()) return plain(words);
   if (preset.empty()) return "–";
   if (setting.kind == Kind::flag) return preset == "true" ? "on" : "off";
   return fmt::format("`{}`", preset);
@@ -65,8 +67,8 @@ std::string preset_cell(const Setting& setting, Command command) {
 std::string options_markdown() {
   std::string out =
       "# Options\n\n"
-      "Written by `sharpen --print-options-md` from the table of settings in\n"
-      "`src/base/settings_table.cpp`; a test fails when this page is out of date.\n\n"
+      "Written by `sharpen --print-options-md` from the table of settings, `src/*/rows.cpp`; a\n"
+      "test fails when this page is out of date.\n\n"
       "A value comes from the first of: the flag, the file given by `--config`, the default. The\n"
       "file is TOML with one key per setting, named like the flag without its dashes:\n\n"
       "```toml\n"
@@ -87,7 +89,7 @@ std::string options_markdown() {
     for (const Setting& setting : table())
       if ((setting.commands & info.command) != 0)
         out += fmt::format("| {} | {} | {} | {} |\n", flag_cell(setting), values_cell(setting),
-                           preset_cell(setting, info.command), cell(setting.text));
+                           preset_cell(setting, info.command), cell(plain(setting.text)));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -15,7 +16,7 @@ std::string quoted_or_bare(std::string_view text) { return text.empty() ? "''" :
 
 // "shrinkage = 1.5"
 std::string assignment(std::string_view name, std::string_view value) {
-  return std::string(name) + " = " + quoted_or_bare(value);
+  return reference(name) + " = " + quoted_or_bare(value);
 }
 
 [[noreturn]] void fail_bounds(std::string_view name, std::string_view value,
@@ -79,12 +80,13 @@ bool parse_flag(const Setting& setting, std::string_view text) {
 
 std::string parse_choice(const Setting& setting, std::string_view text) {
   std::string known;
-  for (const std::string_view choice : setting.choices) {
+  const std::vector<std::string_view> choices = setting.all_choices();
+  for (const std::string_view choice : choices) {
     if (choice == text) return std::string(text);
     known.append(known.empty() ? "" : ", ").append(choice);
   }
   throw InputError(assignment(setting.name, text) + " is not one of " + known +
-                   did_you_mean(text, setting.choices));
+                   did_you_mean(text, choices));
 }
 
 std::string parse_text(const Setting& setting, std::string_view text) {
@@ -134,7 +136,7 @@ std::vector<std::string> parse_list(const Setting& setting, std::string_view tex
   for (bool more = true; more;) {
     const ListItem item = take_item(text);
     const auto fail = [&](std::string_view what) {
-      throw InputError(std::string(setting.name) + ": name " + std::to_string(items.size() + 1) +
+      throw InputError(reference(setting.name) + ": name " + std::to_string(items.size() + 1) +
                        " of the list " + std::string(what));
     };
     if (!item.closed) fail("starts with a quote that does not end; write \"A, B\",C");
@@ -229,6 +231,7 @@ Value parse(const Setting& setting, std::string_view text) {
     case Kind::list: return parse_list(setting, text);
     case Kind::count_or_share: return parse_count_or_share(setting, text);
     case Kind::count_or_all: return parse_count_or_all(setting, text);
+    case Kind::of_field: break;
   }
   throw std::logic_error("a setting of unknown kind");
 }
@@ -254,6 +257,7 @@ std::string write(const Setting& setting, const Value& value) {
       const auto amount = std::get<CountOrAll>(value);
       return amount.all ? "all" : std::to_string(amount.count);
     }
+    case Kind::of_field: break;
   }
   throw std::logic_error("a setting of unknown kind");
 }

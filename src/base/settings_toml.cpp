@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -46,14 +47,15 @@ std::string_view expected(const Setting& setting) {
     case Kind::list: return "a list of texts in quotes, [\"A\", \"B\"]";
     case Kind::count_or_share: return "a whole number, or a share in quotes such as \"10%\"";
     case Kind::count_or_all: return "a whole number, or \"all\"";
+    case Kind::of_field: break;
   }
   return "another type";
 }
 
 // "must be a whole number": what is wrong with a value of another type, and what to write.
 std::string type_fault(const Setting& setting, const toml::node& node) {
-  std::string fault =
-      fmt::format("{} = {} must be {}", setting.name, toml_shown(node), expected(setting));
+  std::string fault = fmt::format("{} = {} must be {}", reference(setting.name), toml_shown(node),
+                                  expected(setting));
   const bool counts = setting.kind == Kind::integer || setting.kind == Kind::count_or_share ||
                       setting.kind == Kind::count_or_all;
   const auto real = node.value_exact<double>();
@@ -117,6 +119,7 @@ std::optional<Value> value_of(const Setting& setting, const toml::node& node) {
       if (whole) return as_text(*whole);
       if (text) return parse(setting, *text);
       break;
+    case Kind::of_field: break;
   }
   return std::nullopt;
 }
@@ -179,8 +182,8 @@ Value toml_value(const Setting& setting, const toml::node& node) {
 
 std::string toml_string(std::string_view name, std::string_view text) {
   if (!is_utf8(text))
-    throw InputError(fmt::format("{} = {} is not UTF-8 and cannot be written to a TOML file", name,
-                                 printable(text)));
+    throw InputError(fmt::format("{} = {} is not UTF-8 and cannot be written to a TOML file",
+                                 reference(name), printable(text)));
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {
@@ -222,7 +225,7 @@ void Values::read_toml(std::string_view text, std::string_view file_name) {
       entries[static_cast<std::size_t>(&setting - table().data())] = {
           toml_value(setting, *line.node), Origin::file, place};
     } catch (const InputError& error) {
-      throw InputError(place + ": " + error.what());
+      throw InputError(place + ": " + error.marked());
     }
   }
   entries_ = std::move(entries);
@@ -263,9 +266,9 @@ std::string Values::to_toml() const {
     if (given.origin != Origin::none) {
       out += fmt::format("{} = {}\n", setting.name, toml_text(setting, given.value));
     } else {
+      const std::string_view words = setting.words_for(command_);
       out +=
-          fmt::format("# {} is not set: {}\n", setting.name,
-                      setting.words_for(command_).empty() ? "none" : setting.words_for(command_));
+          fmt::format("# {} is not set: {}\n", setting.name, words.empty() ? "none" : plain(words));
     }
   }
   return out;

@@ -1,21 +1,21 @@
 #include <stdexcept>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::settings {
 
 namespace {
 
-// Of the rows of that name the one that the command takes.
-const Setting& find_for(std::string_view name, Command command) {
-  for (const Setting& setting : table())
-    if (setting.name == name && (setting.commands & command) != 0) return setting;
-  return find(name);
+// Of the rows of that name the one that the command takes, or else the first.
+const Setting& row_for(std::string_view name, Command command) {
+  const Setting* row = find_for(name, command);
+  return row != nullptr ? *row : find(name);
 }
 
 std::size_t row_of(std::string_view name, Command command) {
-  return static_cast<std::size_t>(&find_for(name, command) - table().data());
+  return static_cast<std::size_t>(&row_for(name, command) - table().data());
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Values::Values(Command command) : command_(command), entries_(table().size()) {
 }
 
 void Values::set_flag(std::string_view name, std::string_view text) {
-  const Setting& setting = find_for(name, command_);
+  const Setting& setting = row_for(name, command_);
   if (!takes(name)) throw std::logic_error(std::string(name) + " is not taken by this command");
   entries_[row_of(name, command_)] = {parse(setting, text), Origin::flag, ""};
 }
@@ -45,7 +45,7 @@ void Values::set_file(std::string_view name, std::string_view text, std::string_
 void Values::set_default(std::string_view name, std::string_view text) {
   Entry& entry = entries_[row_of(name, command_)];
   if (entry.origin == Origin::none || entry.origin == Origin::preset)
-    entry = {parse(find_for(name, command_), text), Origin::preset, ""};
+    entry = {parse(row_for(name, command_), text), Origin::preset, ""};
 }
 
 void Values::use_paper_preset() {
@@ -57,11 +57,11 @@ void Values::use_paper_preset() {
 }
 
 bool Values::takes(std::string_view name) const {
-  return (find_for(name, command_).commands & command_) != 0;
+  return row_for(name, command_).taken_by(command_);
 }
 
 std::string Values::written(std::string_view name) const {
-  return write(find_for(name, command_), entry(name).value);
+  return write(row_for(name, command_), entry(name).value);
 }
 
 const std::string& Values::place(std::string_view name) const {
@@ -74,8 +74,8 @@ Origin Values::origin(std::string_view name) const {
 
 std::string Values::given_as(std::string_view name) const {
   const Entry& given = entries_[row_of(name, command_)];
-  if (given.origin == Origin::file) return std::string(name) + " (" + given.place + ")";
-  return std::string(name.size() == 1 ? "-" : "--").append(name);
+  if (given.origin == Origin::file) return reference(name) + " (" + given.place + ")";
+  return reference(std::string(name.size() == 1 ? "-" : "--").append(name));
 }
 
 const Values::Entry& Values::entry(std::string_view name) const {

@@ -16,12 +16,6 @@ using backtest::BacktestSettings;
 using settings::Origin;
 using settings::Values;
 
-// Settings of a training that a soft decision listens to as well.
-bool of_the_layer(std::string_view name) {
-  return name == "decision" || name == "beta" || name == "score" || name == "raw-score" ||
-         name == "reoptimization" || name == "topk";
-}
-
 // Settings that only another framework listens to. Those with a default count only as flags:
 // --print-config writes them into every file.
 void refuse_foreign_settings(const Values& values, const BacktestSettings& settings) {
@@ -31,16 +25,16 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
   };
   using enum backtest::Framework;
   const learn::FrameworkInfo& framework = learn::info(settings.framework);
-  if (!framework.needs_file && values.has("signal")) refuse("signal", "--framework signal");
+  if (!framework.needs_file && values.has("signal")) refuse("signal", "‹--framework signal›");
   if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
-    refuse("historic-risk", "--framework historic");
+    refuse("historic-risk", "‹--framework historic›");
   if (!framework.learns) {
     for (const settings::Setting& setting : settings::table())
       if (setting.group == settings::Group::learning && values.takes(setting.name) &&
           values.origin(setting.name) == Origin::flag &&
-          !(settings.decision == backtest::DecisionKind::soft && of_the_layer(setting.name)))
-        refuse(setting.name, "--framework pfl or dfl");
-    if (values.has("model")) refuse("model", "--framework pfl or dfl");
+          !(settings.decision == backtest::DecisionKind::soft && setting.is(settings::of_layer)))
+        refuse(setting.name, "‹--framework pfl› or dfl");
+    if (values.has("model")) refuse("model", "‹--framework pfl› or dfl");
   }
 }
 
@@ -53,14 +47,15 @@ void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
       const bool used = row == &optimizer && (own.name != "sdr-match" || matches);
       if (values.takes(own.name) && values.origin(own.name) == Origin::flag && !used)
         warnings.push_back(
-            fmt::format("--{} has no effect here; it goes with {}", own.name, own.goes_with));
+            fmt::format("‹--{}› has no effect here; it goes with {}", own.name, own.goes_with));
     }
-  std::vector<std::string> names = optimizer.ignores;
-  if (!optimizer.needs.risk) names.insert(names.end(), {"shrinkage", "form"});
   std::string ignored;
-  for (const std::string& name : names)
-    if (values.origin(name) == Origin::flag)
-      ignored.append(ignored.empty() ? "" : ", ").append(values.given_as(name));
+  const unsigned unheard = optimizer.needs.risk ? 0u : settings::of_risk;
+  for (const unsigned roles : {optimizer.ignores, unheard})
+    for (const settings::Setting& setting : settings::table())
+      if (setting.taken_by(settings::backtest) && setting.is(roles) &&
+          values.origin(setting.name) == Origin::flag)
+        ignored.append(ignored.empty() ? "" : ", ").append(values.given_as(setting.name));
   const std::string& since = optimizer.ignores_since_in_walks.empty()
                                  ? optimizer.ignores_since
                                  : optimizer.ignores_since_in_walks;
@@ -75,7 +70,7 @@ void refuse_dropped_benchmark(const BacktestSettings& settings, const market::Cl
     if (asset.ticker == settings.benchmark)
       throw InputError(
           fmt::format("benchmark = {} is left out by cleaning ({}); choose dates where it is "
-                      "complete, another --max-gap or --on-suspect, or another benchmark",
+                      "complete, another ‹--max-gap› or ‹--on-suspect›, or another benchmark",
                       printable(settings.benchmark), asset.reason));
 }
 
@@ -122,12 +117,12 @@ BacktestJob read_backtest(const Values& given, BacktestInputs inputs, const Log&
   BacktestAnswer answer{.values = values, .settings = backtest::backtest_settings(values)};
   check_settings(values, answer.settings);
   if (model && !learn::learns(answer.settings.framework))
-    throw InputError("model has no meaning here; it goes with --framework pfl or dfl");
+    throw InputError("model has no meaning here; it goes with ‹--framework pfl› or dfl");
   const bool takes_signal = learn::info(answer.settings.framework).needs_file;
   if (takes_signal && !values.has("signal") && !inputs.signal)
-    throw InputError("framework = signal needs predictions; give --signal FILE");
+    throw InputError("framework = signal needs predictions; give ‹--signal FILE›");
   if (!takes_signal && inputs.signal)
-    throw InputError("signal has no meaning here; it goes with --framework signal");
+    throw InputError("signal has no meaning here; it goes with ‹--framework signal›");
   answer.input = panel_input(values, std::move(inputs.panel), log);
   refuse_dropped_benchmark(answer.settings, answer.input.cleaning);
   std::optional<market::Panel> signal = signal_of(values, inputs);

@@ -5,6 +5,7 @@
 
 #include "command/json_text.hpp"
 #include "sharpen/backtest/run_files.hpp"
+#include "sharpen/base/reference.hpp"
 #include "sharpen/command/backtest.hpp"
 
 namespace sharpen::command {
@@ -25,6 +26,7 @@ Json value_json(const settings::Values& values, const settings::Setting& setting
     case Kind::list: return values.list(name);
     case Kind::count_or_share: return settings::write(setting, values.count_or_share(name));
     case Kind::count_or_all: return settings::write(setting, values.count_or_all(name));
+    case Kind::of_field: break;
   }
   return nullptr;
 }
@@ -207,7 +209,7 @@ std::string backtest_json(const BacktestAnswer& answer) {
   if (!answer.settings.benchmark.empty()) out["benchmark"] = benchmark_json(answer);
   out["settings"] = settings_json(answer.values);
   out["cleaning"] = cleaning_json(answer.input);
-  out["warnings"] = answer.warnings;
+  out["warnings"] = plain(answer.warnings);
   return json_text(out);
 }
 

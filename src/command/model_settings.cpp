@@ -37,31 +37,28 @@ bool same_number(const settings::Values& values, std::string_view name, double v
 
 Json model_settings(const learn::Model& model) {
   const learn::TrainSettings& s = model.settings;
-  const bool cholesky = s.layer.score == layer::Score::cholesky;
-  const bool masked = s.layer.reoptimization == layer::Reoptimization::masked;
-  const bool newton = s.layer.topk == layer::TopKSolver::newton;
   Json out;
-  out["network"] = learn::name(s.network);
+  out["network"] = name_of(s.network);
   out["hidden"] = s.hidden;
   out["lookback"] = s.lookback;
   out["alpha"] = s.alpha;
-  out["mixing"] = learn::name(s.mixing);
-  out["decision-loss"] = learn::name(s.decision_loss);
+  out["mixing"] = name_of(s.mixing);
+  out["decision-loss"] = name_of(s.decision_loss);
   out["horizon"] = s.horizon;
   out["warm-start"] = s.warm_start;
   out["k"] = count_or_share(s.k);
   out["beta"] = s.layer.beta;
   out["beta-final"] = s.beta_final > 0.0 ? s.beta_final : s.layer.beta;
-  out["score"] = cholesky ? "cholesky" : "symmetric";
+  out["score"] = name_of(s.layer.score);
   out["raw-score"] = s.layer.raw_score;
-  out["reoptimization"] = masked ? "masked" : "restricted";
-  out["topk"] = newton ? "newton" : "bisection";
-  out["sizing"] = name(s.layer.sizing.kind);
+  out["reoptimization"] = name_of(s.layer.reoptimization);
+  out["topk"] = name_of(s.layer.topk);
+  out["sizing"] = name_of(s.layer.sizing.kind);
   out["offset"] = s.layer.sizing.offset;
   out["target-volatility"] = s.layer.sizing.target_volatility * std::sqrt(model.periods_per_year);
-  out["net"] = name(s.layer.net);
+  out["net"] = name_of(s.layer.net);
   out["shrinkage"] = s.shrinkage;
-  out["form"] = name(s.form);
+  out["form"] = name_of(s.form);
   out["batch"] = s.batch;
   out["learning-rate"] = s.adam.learning_rate;
   out["weight-decay"] = s.adam.weight_decay;
@@ -89,7 +86,7 @@ settings::Values follow_model(const settings::Values& values, const learn::Model
   settings::Values out = values;
   for (const settings::Setting& setting : settings::table())
     if (setting.group == settings::Group::learning && values.takes(setting.name) &&
-        setting.name != "decision" && values.origin(setting.name) == Origin::flag)
+        !setting.is(settings::after_training) && values.origin(setting.name) == Origin::flag)
       throw InputError(fmt::format("{} has no meaning here: the model has been trained",
                                    values.given_as(setting.name)));
   Json trained = model_settings(model);

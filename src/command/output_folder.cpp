@@ -111,7 +111,7 @@ void OutputFolder::check() const {
     throw InputError(
         fmt::format("out = {} is not empty and not a result of sharpen {} (it holds {}); choose "
                     "another folder, "
-                    "or give --force to write into it, which keeps other files",
+                    "or give ‹--force› to write into it, which keeps other files",
                     shown(folder_), command_, printable(first_stranger())));
 }
 

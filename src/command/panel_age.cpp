@@ -63,10 +63,11 @@ constexpr long kFresh = 7;
 
 void refuse_future(const AgeLimit& limit, const Span& end, sys_days today) {
   if (end.first <= today + kTimeZones) return;
-  throw InputError(fmt::format(
-      "{}: its last date, {}, is in the future (today is {}); correct the dates, or say by --asof "
-      "DATE when the portfolio begins",
-      shown_file(limit.file), text_of(end.last), text_of(today)));
+  throw InputError(
+      fmt::format("{}: its last date, {}, is in the future (today is {}); correct the dates, or "
+                  "say by ‹--asof› "
+                  "DATE when the portfolio begins",
+                  shown_file(limit.file), text_of(end.last), text_of(today)));
 }
 
 }  // namespace
@@ -85,16 +86,16 @@ std::optional<long> checked_age(const AgeLimit& limit, const std::string& before
   if (!limit.asof) refuse_future(limit, *end, today);
   const sys_days day = limit.asof ? span_of(*limit.asof)->last : today;
   const long age = std::max<long>(0, static_cast<long>((day - end->last).count()));
-  const std::string when = fmt::format("{} ({})", limit.asof ? "--asof" : "today", text_of(day));
+  const std::string when = fmt::format("{} ({})", limit.asof ? "‹--asof›" : "today", text_of(day));
   if (limit.most && age > *limit.most)
     throw InputError(fmt::format(
-        "{}: is stale: its last date, {}, is {} before {}, and --max-age allows {}; give a newer "
-        "file, or a larger --max-age",
+        "{}: is stale: its last date, {}, is {} before {}, and ‹--max-age› allows {}; give a newer "
+        "file, or a larger ‹--max-age›",
         shown_file(limit.file), last, counted_days(age), when, *limit.most));
   const long period = previous ? static_cast<long>((end->last - previous->last).count()) : 1;
   if (!limit.most && age > std::max(kFresh, 2 * period))
     warnings.push_back(
-        fmt::format("the last date, {}, is {} before {}; --max-age DAYS refuses what is too old",
+        fmt::format("the last date, {}, is {} before {}; ‹--max-age DAYS› refuses what is too old",
                     last, counted_days(age), when));
   return age;
 }

@@ -37,7 +37,7 @@ solve::OptimizerSettings optimizer_settings(const Values& values, const Predicti
   if (!values.has("k")) settings.k = model.settings.k;
   if (!values.has("net")) settings.net = model.settings.layer.net;
   settings.shrinkage = prediction.shrinkage;
-  settings.sizing = layer::sizing_per_period(values, prediction.periods_per_year);
+  settings.sizing = layer::sizing_settings(values, prediction.periods_per_year);
   return settings;
 }
 
@@ -93,7 +93,7 @@ void decide(const solve::OptimizerInfo& optimizer, const solve::OptimizerSetting
   if (portfolio.outcome.status == Status::invalid_input || !std::isfinite(portfolio.sharpe))
     throw Failure(fmt::format(
         "{}: what the model expects after the returns from {} to {} is not a number; look for "
-        "absurd prices (sharpen doctor)",
+        "absurd prices (‹sharpen doctor›)",
         printable(prediction.input.file, 4 * prediction.input.file.size()),
         prediction.input.window.from, prediction.input.window.to));
   solve::measure(problem, prediction.values.flag("explain"), prediction);
@@ -153,16 +153,17 @@ void warn(const Values& values, Prediction& prediction) {
   std::vector<std::string>& warnings = prediction.warnings;
   if (prediction.portfolio.outcome.jittered())
     warnings.push_back(fmt::format(
-        "the covariance is nearly singular: {:.3g} was added to its diagonal; more --shrinkage "
+        "the covariance is nearly singular: {:.3g} was added to its diagonal; more ‹--shrinkage› "
         "would avoid it",
         prediction.portfolio.outcome.jitter));
   const auto idle = [&](std::string_view flag, bool used, std::string_view goes_with) {
     if (values.origin(flag) == Origin::flag && !used)
-      warnings.push_back(fmt::format("--{} has no effect here; it goes with {}", flag, goes_with));
+      warnings.push_back(
+          fmt::format("‹--{}› has no effect here; it goes with {}", flag, goes_with));
   };
   const std::string& sizing = values.text("sizing");
-  idle("target-volatility", sizing == "volatility", "--sizing volatility");
-  idle("offset", sizing == "budget", "--sizing budget");
+  idle("target-volatility", sizing == "volatility", "‹--sizing volatility›");
+  idle("offset", sizing == "budget", "‹--sizing budget›");
 }
 
 std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs) {
@@ -175,12 +176,12 @@ std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs
 
 void check_predict_settings(const Values& values) {
   if (!values.has("capital") && values.origin("lot") == Origin::flag)
-    throw InputError("--lot has no meaning here; it goes with --capital");
+    throw InputError("‹--lot› has no meaning here; it goes with ‹--capital›");
   if (values.has("capital") && values.has("returns"))
-    throw InputError(fmt::format("{} needs prices to count shares by; give --prices FILE",
+    throw InputError(fmt::format("{} needs prices to count shares by; give ‹--prices FILE›",
                                  values.given_as("capital")));
   if (values.has("out") && values.has("trades") && values.text("out") == values.text("trades"))
-    throw InputError("--out and --trades name the same file; give each its own");
+    throw InputError("‹--out› and ‹--trades› name the same file; give each its own");
 }
 
 Prediction predict_answer(const Values& values, PredictInputs inputs, const Log& log) {

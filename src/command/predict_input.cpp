@@ -74,7 +74,7 @@ void refuse_dropped(const std::string& file, const learn::Model& model,
     why.push_back(fmt::format("{} ({})", printable(dropped.ticker, 24), dropped.reason));
   throw InputError(fmt::format(
       "{}: cleaning leaves out {} of the {} assets that the model needs: {}; complete the file, or "
-      "give another --max-gap, --universe or --on-suspect",
+      "give another ‹--max-gap›, ‹--universe› or ‹--on-suspect›",
       shown_file(file), why.size(), model.n(), some_names(why, kMostNames)));
 }
 
@@ -123,7 +123,7 @@ void take_returns(const Values& values, market::RawPanel& raw, PredictInput& inp
   try {
     input.returns = market::simple_returns(cleaning.panel, raw.kind);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", shown_file(raw.file), error.what()));
+    throw InputError(fmt::format("{}: {}", shown_file(raw.file), error.marked()));
   }
   // After a last day that was dropped, the day before it is the last.
   if (prices) keep_prices(cleaning.panel, input.prices);
@@ -158,7 +158,7 @@ std::string some_names(const std::vector<std::string>& names, std::size_t most) 
 PredictInput read_predict_input(const Values& values, std::optional<learn::Model> model,
                                 std::optional<MemoryPanel> panel, const Log& log) {
   if (!values.has("model") && !model)
-    throw InputError("no model given; give --model FILE, as sharpen train wrote it");
+    throw InputError("no model given; give ‹--model FILE›, as ‹sharpen train› wrote it");
   if (values.has("asof")) check_asof(values.text("asof"));
   PredictInput input;
   input.model = model ? std::move(*model) : learn::read_model(values.text("model"));

@@ -97,9 +97,9 @@ void add_portfolio(const Prediction& prediction, Json& out) {
   out["k"] = prediction.settings.k;
   out["n"] = prediction.n();
   out["optimizer"] = prediction.optimizer;
-  out["sizing"] = name(prediction.settings.sizing.kind);
-  out["net"] = name(prediction.settings.net);
-  out["form"] = name(prediction.risk->form());
+  out["sizing"] = name_of(prediction.settings.sizing.kind);
+  out["net"] = name_of(prediction.settings.net);
+  out["form"] = name_of(prediction.risk->form());
   out["shrinkage"] = prediction.shrinkage;
   out["jitter"] = portfolio.outcome.jitter;
   out["neutral_first"] = portfolio.outcome.neutral_first;

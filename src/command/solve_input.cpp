@@ -15,7 +15,8 @@ using settings::Origin;
 using settings::Values;
 
 constexpr std::string_view kSources =
-    "--prices FILE, --returns FILE, --moments FILE, --mean FILE with --cov FILE, or --demo";
+    "‹--prices FILE›, ‹--returns FILE›, ‹--moments FILE›, ‹--mean FILE› with ‹--cov FILE›, or "
+    "‹--demo›";
 
 enum class Source { prices, returns, moments, mean_and_cov, demo };
 
@@ -39,7 +40,7 @@ Source find_source(const Values& values) {
       throw InputError(fmt::format("{} and {} cannot go together; give one of {}",
                                    given.front().second, name, kSources));
   if (given.front().first == Source::mean_and_cov && given.size() == 1)
-    throw InputError(fmt::format("{} alone is not enough; give --mean FILE and --cov FILE",
+    throw InputError(fmt::format("{} alone is not enough; give ‹--mean FILE› and ‹--cov FILE›",
                                  given.front().second));
   return given.front().first;
 }
@@ -53,19 +54,20 @@ void refuse_foreign_settings(const Values& values, Source source) {
     throw InputError(
         fmt::format("{} has no meaning here; it goes with {}", values.given_as(name), needs));
   };
-  for (const std::string_view name : {"from", "to"})
-    if (!panel && values.has(name)) refuse(name, "--prices or --returns");
-  if (!panel && values.origin("lookback") == Origin::flag)
-    refuse("lookback", "--prices or --returns");
+  const bool file = source == Source::prices || source == Source::returns;
+  for (const settings::Setting& setting : settings::table()) {
+    const bool cleaning = setting.fills<market::CleaningSettings>();
+    const Origin origin = values.origin(setting.name);
+    const bool given = origin == Origin::flag || (origin == Origin::file && setting.preset.empty());
+    if (setting.taken_by(settings::solve) && setting.is(settings::needs_panel) && given &&
+        !(cleaning ? file : panel))
+      refuse(setting.name, "‹--prices› or ‹--returns›");
+  }
   if (!panel && values.text("form") == "low-rank")
     throw InputError("form = low-rank needs a window of returns; given moments are dense");
-  for (const std::string_view name : {"universe", "max-gap", "on-suspect"})
-    if (source != Source::prices && source != Source::returns &&
-        values.origin(name) == Origin::flag)
-      refuse(name, "--prices or --returns");
-  if (source != Source::returns && values.flag("gross")) refuse("gross", "--returns");
+  if (source != Source::returns && values.flag("gross")) refuse("gross", "‹--returns›");
   if (source != Source::moments && values.origin("format") == Origin::flag)
-    refuse("format", "--moments");
+    refuse("format", "‹--moments›");
 }
 
 std::optional<std::string> optional_text(const Values& values, std::string_view name) {

@@ -76,9 +76,9 @@ std::string solution_json(const Solution& solution) {
   out["n"] = solution.input.n();
   out["optimizer"] = solution.optimizer;
   add_proofs(solution, out);
-  out["sizing"] = name(solution.settings.sizing.kind);
-  out["net"] = name(solution.settings.net);
-  out["form"] = name(solution.input.risk->form());
+  out["sizing"] = name_of(solution.settings.sizing.kind);
+  out["net"] = name_of(solution.settings.net);
+  out["form"] = name_of(solution.input.risk->form());
   out["shrinkage"] = solution.input.shrinkage;
   out["jitter"] = portfolio.outcome.jitter;
   out["neutral_first"] = portfolio.outcome.neutral_first;

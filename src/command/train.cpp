@@ -40,7 +40,7 @@ class Checkpoints {
     std::error_code error;
     if (!resume && fs::exists(folder_, error))
       throw InputError(fmt::format(
-          "{}: holds a training that was interrupted; go on with --resume, or remove the folder",
+          "{}: holds a training that was interrupted; go on with ‹--resume›, or remove the folder",
           shown(folder_)));
     if (fs::is_directory(model, error))
       throw InputError(fmt::format("{}: is a folder; give the name of a file", shown(model)));
@@ -76,10 +76,10 @@ class Checkpoints {
 // A training that fails keeps what it has: the best of every member so far.
 [[noreturn]] void keep_last_good(const learn::Diverged& diverged, const fs::path& out,
                                  const Checkpoints& checkpoints) {
-  if (!diverged.last_good) throw Failure(fmt::format("{}; nothing was written", diverged.what()));
+  if (!diverged.last_good) throw Failure(fmt::format("{}; nothing was written", diverged.marked()));
   learn::write_model(*diverged.last_good, out);
   checkpoints.remove();
-  throw Failure(fmt::format("{}; {} holds the last good model, of {} member{}", diverged.what(),
+  throw Failure(fmt::format("{}; {} holds the last good model, of {} member{}", diverged.marked(),
                             shown(out), diverged.last_good->members.size(),
                             diverged.last_good->members.size() == 1 ? "" : "s"));
 }
@@ -101,7 +101,7 @@ learn::Model train_to_file(const TrainJob& job, learn::TrainControl control) {
   } catch (const Interrupted&) {
     throw Failure(checkpoints.holds_any()
                       ? fmt::format("interrupted; {} keeps the epochs that are done: go on with "
-                                    "--resume",
+                                    "‹--resume›",
                                     shown(checkpoints.folder()))
                       : "interrupted; nothing was written");
   } catch (const learn::Diverged& diverged) {
@@ -118,7 +118,7 @@ learn::Model train_in_memory(const TrainJob& job, const learn::TrainControl& con
   } catch (const Interrupted&) {
     throw Failure("interrupted");
   } catch (const learn::Diverged& diverged) {
-    throw Failure(diverged.what());
+    throw Failure(diverged.marked());
   }
 }
 

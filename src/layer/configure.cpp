@@ -4,26 +4,19 @@
 
 namespace sharpen::layer {
 
-SizingSettings sizing_per_period(const settings::Values& values, double periods_per_year,
-                                 std::string_view setting) {
-  const std::string& kind = values.text(setting);
-  using enum Sizing;
-  return {.kind = kind == "budget"       ? budget
-                  : kind == "volatility" ? volatility
-                                         : gross,
-          .offset = values.real("offset"),
-          // The setting is per year; variance grows with the number of periods.
-          .target_volatility = values.real("target-volatility") / std::sqrt(periods_per_year)};
+SizingSettings per_period(SizingSettings yearly, double periods_per_year) {
+  yearly.target_volatility /= std::sqrt(periods_per_year);
+  return yearly;
 }
 
-SizingSettings yearly_sizing(const settings::Values& values, std::string_view setting) {
-  return sizing_per_period(values, values.real("periods-per-year"), setting);
+SizingSettings sizing_settings(const settings::Values& values) {
+  return sizing_settings(values, values.real("periods-per-year"));
 }
 
-risk::Form form_of(const settings::Values& values) {
-  const std::string& name = values.text("form");
-  if (name == "dense") return risk::Form::dense;
-  return name == "low-rank" ? risk::Form::low_rank : risk::Form::automatic;
+SizingSettings sizing_settings(const settings::Values& values, double periods_per_year) {
+  SizingSettings yearly;
+  settings::fill(values, yearly);
+  return per_period(yearly, periods_per_year);
 }
 
 }  // namespace sharpen::layer

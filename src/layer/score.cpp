@@ -11,8 +11,8 @@ namespace sharpen::layer {
 void ScoreSettings::validate() const {
   if (!raw) return;
   if (net == Net::any)
-    throw InputError("raw-score = true needs net = positive: it is the paper's budget scale");
-  settings::check("offset", offset);
+    throw InputError("‹raw-score› = true needs net = positive: it is the paper's budget scale");
+  settings::check(*this);
 }
 
 Status score_forward(const ScoreSettings& settings, const risk::Risk& risk, Index s, ConstVec mu,

@@ -21,10 +21,7 @@ double factor(const SizingSettings& settings, ConstVec y, double t) {
 
 }  // namespace
 
-void SizingSettings::validate() const {
-  settings::check("offset", offset);
-  settings::check("target-volatility", target_volatility);
-}
+void SizingSettings::validate() const { settings::check(*this); }
 
 void sizing_forward(const SizingSettings& settings, ConstVec y, double t, Vec w) {
   const double scale = factor(settings, y, t);

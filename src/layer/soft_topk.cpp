@@ -16,7 +16,6 @@ namespace sharpen::layer {
 
 namespace {
 
-constexpr double kMostBeta = 1e6;
 constexpr int kMostBisections = 200;
 constexpr int kMostNewton = 200;  // never reached: Newton needs a handful, kept in a bracket
 constexpr int kMostCounts = 48;
@@ -147,8 +146,7 @@ Root bisection_root(const TopKSettings& settings, ConstVec x, Vec p, Vec v,
 
 void TopKSettings::validate(Index n) const {
   settings::check_count("k", k, n);
-  if (!(beta > 0.0 && beta <= kMostBeta))
-    throw InputError(fmt::format("beta = {} is outside (0, {}]", beta, kMostBeta));
+  settings::check(*this);
   if (bisections < 1 || bisections > kMostBisections)
     throw InputError(
         fmt::format("bisections = {} is outside [1, {}]", bisections, kMostBisections));

@@ -19,7 +19,7 @@ namespace {
 constexpr FileKind kKind = {.magic = "SHRPCKPT",
                             .version = 1,
                             .noun = "checkpoint",
-                            .remedy = "remove it, and train without --resume"};
+                            .remedy = "remove it, and train without ‹--resume›"};
 
 std::uint32_t crc(const void* data, std::size_t size) {
   return static_cast<std::uint32_t>(::crc32_z(0, static_cast<const Bytef*>(data), size));
@@ -72,7 +72,7 @@ std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
   if (in.u64() != identity)
     throw InputError(fmt::format(
         "{}: is the checkpoint of another training: the settings or the data have changed since; "
-        "give those it was begun with, or remove the folder and train without --resume",
+        "give those it was begun with, or remove the folder and train without ‹--resume›",
         printable(name, 4 * name.size())));
   const auto size = static_cast<std::size_t>(shape.parameters());
   const auto read = [&](std::string_view field) { return in.floats(field, size); };

@@ -182,9 +182,9 @@ Loss MemberTraining::run_batch(std::span<const Index> samples, Objective* object
 Diverged MemberTraining::diverged(Index epoch, Index batch) const {
   return {fmt::format("the training diverged: the loss of member {}, epoch {}, batch {} of {} is "
                       "not finite or has exploded; the likeliest remedy is a smaller "
-                      "--learning-rate than {:g}{}",
+                      "‹--learning-rate› than {:g}{}",
                       member_ + 1, epoch, batch, batches(), settings_->adam.learning_rate,
-                      settings_->adam.clip == 0.0 ? ", or --clip 1" : ""),
+                      settings_->adam.clip == 0.0 ? ", or ‹--clip 1›" : ""),
           std::nullopt};
 }
 

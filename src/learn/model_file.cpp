@@ -259,7 +259,7 @@ std::uint64_t checked_parameters(const Model& model, const ByteReader& in) {
   try {
     model.settings.validate(model.n());
   } catch (const InputError& error) {
-    in.fail(error.what());
+    in.fail(error.marked());
   }
   return parameters;
 }

@@ -17,7 +17,7 @@ Split split_samples(Index rows, const TrainSettings& settings) {
   if (rows <= T)
     throw InputError(fmt::format(
         "lookback = {} needs {} rows of training returns at least, and there are {}; use a shorter "
-        "--lookback or more data",
+        "‹--lookback› or more data",
         T, T + 1, rows));
   const Index all = rows - T;  // samples with a next period
   split.validation =
@@ -25,7 +25,8 @@ Split split_samples(Index rows, const TrainSettings& settings) {
   if (settings.validation > 0.0 && split.validation < 2)
     throw InputError(fmt::format(
         "validation = {}: of {} samples that leaves {} to validate on, and a decision needs 2 at "
-        "least to be judged; use a larger --validation or more data, or --validation 0 for none",
+        "least to be judged; use a larger ‹--validation› or more data, or ‹--validation 0› for "
+        "none",
         settings.validation, all, split.validation));
   split.validation_first = all - split.validation;
   // No training target may reach into the validation. A target of several periods stays clear of
@@ -35,8 +36,8 @@ Split split_samples(Index rows, const TrainSettings& settings) {
   if (split.training < settings.batch)
     throw InputError(fmt::format(
         "{} rows of training returns make {} training samples (lookback {}, validation {}, horizon "
-        "{}), fewer than one batch of {}; use a smaller --batch, a shorter --lookback or "
-        "--horizon, or more "
+        "{}), fewer than one batch of {}; use a smaller ‹--batch›, a shorter ‹--lookback› or "
+        "‹--horizon›, or more "
         "data",
         rows, std::max<Index>(0, split.training), T, split.validation, h, settings.batch));
   return split;

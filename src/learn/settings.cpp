@@ -28,45 +28,24 @@ void check_shape(const TrainSettings& settings, Index n) {
   const Index outputs = settings.network == NetworkKind::joint ? n : 1;
   parameters += static_cast<double>(inputs) * static_cast<double>(outputs);
   if (parameters > kMostParameters)
-    throw InputError(fmt::format(
-        "a network of {:.2g} parameters is more than the {:.0g} allowed; use a smaller --hidden, a "
-        "shorter --lookback, or --network shared",
-        parameters, kMostParameters));
+    throw InputError(
+        fmt::format("a network of {:.2g} parameters is more than the {:.0g} allowed; use a smaller "
+                    "‹--hidden›, a "
+                    "shorter ‹--lookback›, or ‹--network shared›",
+                    parameters, kMostParameters));
 }
 
 }  // namespace
 
-std::string_view name(NetworkKind kind) { return kind == NetworkKind::joint ? "joint" : "shared"; }
-
-std::string_view name(Mixing mixing) { return mixing == Mixing::literal ? "literal" : "balanced"; }
-
-std::string_view name(DecisionLoss loss) {
-  return loss == DecisionLoss::mean_return ? "return" : "sharpe";
-}
-
 void TrainSettings::validate(Index n) const {
   if (n < 1) throw InputError("a training needs one asset at least");
-  const auto count = [](std::string_view what, Index value) {
-    settings::check(what, static_cast<double>(value));
-  };
-  count("lookback", lookback);
-  settings::check("alpha", alpha);
-  count("horizon", horizon);
-  count("warm-start", warm_start);
-  settings::check("shrinkage", shrinkage);
-  count("batch", batch);
-  settings::check("learning-rate", adam.learning_rate);
-  settings::check("weight-decay", adam.weight_decay);
-  settings::check("clip", adam.clip);
-  count("epochs", epochs);
-  settings::check("validation", validation);
-  count("patience", patience);
-  count("ensemble", ensemble);
-  if (beta_final != 0.0) settings::check("beta-final", beta_final);
+  settings::check(*this);
+  settings::check(adam);
   if (alpha > 0.0 && decision_loss == DecisionLoss::sharpe && batch < 2)
     throw InputError(
-        "decision-loss = sharpe needs a batch of 2 at least: one return has no Sharpe ratio; use a "
-        "larger --batch, or --decision-loss return");
+        "‹decision-loss› = sharpe needs a batch of 2 at least: one return has no Sharpe ratio; use "
+        "a "
+        "larger ‹--batch›, or ‹--decision-loss return›");
   check_shape(*this, n);
   layer_for(n).validate(n);
 }

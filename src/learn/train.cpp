@@ -145,7 +145,7 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
     try {
       train_member(job, m, own, conductor, results[at(m)]);
     } catch (const Diverged& diverged) {
-      faults[at(m)] = diverged.what();
+      faults[at(m)] = diverged.marked();
     }
   };
   if (members == 1)

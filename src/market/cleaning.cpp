@@ -82,7 +82,7 @@ void Cleaner::refuse_suspects() const {
   throw InputError(
       fmt::format("the panel has {}, the first of them: {}{}, {} ({}); look at the list of sharpen "
                   "doctor, then "
-                  "choose another --on-suspect, or leave out tickers or dates",
+                  "choose another ‹--on-suspect›, or leave out tickers or dates",
                   counted(static_cast<Index>(out_.findings.size()), "suspect"), who,
                   first.first_date, name(first.rule), first.question));
 }
@@ -322,9 +322,7 @@ void Cleaner::assemble() {
 
 }  // namespace
 
-void CleaningSettings::validate() const {
-  settings::check("max-gap", static_cast<double>(max_gap));
-}
+void CleaningSettings::validate() const { settings::check(*this); }
 
 Index Cleaned::suspects() const {
   return std::count_if(findings.begin(), findings.end(),

@@ -77,16 +77,6 @@ std::string_view name(Rule rule) {
   return kNames[static_cast<std::size_t>(rule)];
 }
 
-std::string_view name(Universe universe) {
-  return universe == Universe::available ? "available" : "complete";
-}
-
-std::string_view name(OnSuspect mode) {
-  constexpr std::array<std::string_view, 5> kNames = {"report", "adjust", "drop-asset", "drop-day",
-                                                      "error"};
-  return kNames[static_cast<std::size_t>(mode)];
-}
-
 std::string_view name(PanelKind kind) {
   constexpr std::array<std::string_view, 3> kNames = {"prices", "returns", "gross returns"};
   return kNames[static_cast<std::size_t>(kind)];
@@ -116,7 +106,7 @@ std::vector<std::string> summary(const Cleaned& cleaned, const CleaningSettings&
                     some_of(gaps, [](const Finding* gap) { return shortened(gap->ticker); })));
   if (!suspects.empty())
     lines.push_back(fmt::format(
-        "{} (on-suspect = {}, decided with hindsight; sharpen doctor lists them): {}",
+        "{} (‹on-suspect› = {}, decided with hindsight; ‹sharpen doctor› lists them): {}",
         counted(static_cast<Index>(suspects.size()), "suspect"), name(settings.on_suspect),
         some_of(suspects, [](const Finding* suspect) {
           return fmt::format("{}{} {}",

@@ -51,7 +51,7 @@ double return_of(const Panel& prices, Index t, Index j) {
   if (at_before || after <= 0.0)
     throw InputError(fmt::format(
         "the price {} of ticker {} on {} is not positive and has no return; correct it, or give "
-        "--on-suspect adjust, drop-asset or drop-day",
+        "‹--on-suspect adjust›, drop-asset or drop-day",
         at_before ? before : after, shortened(ticker), date));
   throw InputError(fmt::format(
       "the return of ticker {} on {} is not finite (price {} after {}); correct the prices",
@@ -176,13 +176,13 @@ double least_value(PanelKind kind, Cells cells) {
 KindFault below_least(PanelKind kind) {
   switch (kind) {
     case PanelKind::prices:
-      return {"is not a price: prices are positive", "correct it, or give returns as --returns"};
+      return {"is not a price: prices are positive", "correct it, or give returns as ‹--returns›"};
     case PanelKind::returns:
       return {"is not a simple return: no asset loses more than all of its value (-1)",
-              "write 0.01 for 1 %, or did you mean --prices or --returns with --gross?"};
+              "write 0.01 for 1 %, or did you mean ‹--prices› or ‹--returns› with ‹--gross›?"};
     case PanelKind::gross_returns:
       return {"is not a gross return 1 + r: no asset loses more than all of its value (0)",
-              "leave out --gross if these are simple returns r"};
+              "leave out ‹--gross› if these are simple returns r"};
   }
   return {};
 }
@@ -207,11 +207,11 @@ void check_kind(std::span<const double> values, PanelKind kind, std::string_view
                                 "{:.4g}); {}",
                                 what, low, high, mean, remedy));
   };
-  if (kind == PanelKind::returns && mean > 1.5) refuse("prices", "give the file as --prices");
+  if (kind == PanelKind::returns && mean > 1.5) refuse("prices", "give the file as ‹--prices›");
   if (kind == PanelKind::returns && low >= 0.2 && mean >= 0.75)
-    refuse("gross returns 1 + r", "add --gross");
+    refuse("gross returns 1 + r", "add ‹--gross›");
   if (kind == PanelKind::gross_returns && mean > 3.0)
-    refuse("prices", "give the file as --prices, without --gross");
+    refuse("prices", "give the file as ‹--prices›, without ‹--gross›");
 }
 
 }  // namespace sharpen::market

@@ -180,7 +180,7 @@ std::vector<std::string> checked_tickers(std::span<const std::string> fields,
             fmt::format("the header names no tickers, at line {}; write a first line such as "
                         "date,TICKER,TICKER{}",
                         line.line,
-                        number ? " (an OR-Library file goes with sharpen solve --moments)" : ""));
+                        number ? " (an OR-Library file goes with ‹sharpen solve --moments›)" : ""));
   }
   std::unordered_map<std::string_view, Index> column_of;
   for (std::size_t j = 1; j < fields.size(); ++j) {

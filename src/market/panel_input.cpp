@@ -16,25 +16,18 @@ namespace {
 
 using settings::Values;
 
-std::optional<std::string> optional_text(const Values& values, std::string_view name) {
-  if (!values.has(name)) return std::nullopt;
-  return values.text(name);
+PanelSettings panel_settings(const Values& values) {
+  PanelSettings panel;
+  settings::fill(values, panel);
+  return panel;
 }
 
-PanelKind kind_of(const Values& values) {
+PanelKind kind_of(const PanelSettings& panel) {
   using enum PanelKind;
-  check_panel_settings(values);
-  if (!values.has("prices") && !values.has("returns"))
-    throw InputError("no panel given; give --prices FILE or --returns FILE");
-  if (values.has("returns")) return values.flag("gross") ? gross_returns : returns;
-  return prices;
-}
-
-OnSuspect mode_of(const std::string& text) {
-  using enum OnSuspect;
-  for (const OnSuspect mode : {report, adjust, drop_asset, drop_day, error})
-    if (name(mode) == text) return mode;
-  return report;
+  if (panel.prices.empty() && panel.returns.empty())
+    throw InputError("no panel given; give ‹--prices FILE› or ‹--returns FILE›");
+  if (panel.returns.empty()) return prices;
+  return panel.gross ? gross_returns : returns;
 }
 
 void refuse_empty(const PanelInput& input) {
@@ -46,8 +39,8 @@ void refuse_empty(const PanelInput& input) {
                       : fmt::format(" (for example {}: {})", printable(dropped.front().ticker, 24),
                                     dropped.front().reason);
   throw InputError(fmt::format(
-      "cleaning leaves no {}{}; give other dates, --universe available, a larger --max-gap or "
-      "another --on-suspect: sharpen doctor shows what each does",
+      "cleaning leaves no {}{}; give other dates, ‹--universe available›, a larger ‹--max-gap› or "
+      "another ‹--on-suspect›: ‹sharpen doctor› shows what each does",
       panel.n() == 0 ? "asset" : "row", example));
 }
 
@@ -77,8 +70,8 @@ void doubt_periods(const Values& values, const Panel& returns, std::vector<std::
   for (const double periods : {52.0, 12.0, 4.0, 1.0})
     if (std::abs(std::log(periods / a_year)) < std::abs(std::log(usual / a_year))) usual = periods;
   warnings.push_back(fmt::format(
-      "there are about {:.3g} periods a year by the dates, and periods-per-year is {}: figures a "
-      "year are wrong unless that is meant; for such dates give --periods-per-year {}",
+      "there are about {:.3g} periods a year by the dates, and ‹periods-per-year› is {}: figures a "
+      "year are wrong unless that is meant; for such dates give ‹--periods-per-year {}›",
       a_year, shortest(given), shortest(usual)));
 }
 
@@ -93,7 +86,7 @@ auto in_file(const std::string& file, const Work& work) {
   try {
     return work();
   } catch (const InputError& error) {
-    throw InputError(file_prefix(file) + error.what());
+    throw InputError(file_prefix(file) + error.marked());
   }
 }
 
@@ -119,15 +112,16 @@ void check_cells(const RawPanel& raw) {
 }  // namespace
 
 void check_panel_settings(const Values& values) {
-  if (values.has("prices") && values.has("returns"))
+  const PanelSettings panel = panel_settings(values);
+  if (!panel.prices.empty() && !panel.returns.empty())
     throw InputError(
-        fmt::format("{} and {} cannot go together; give one of --prices FILE and "
-                    "--returns FILE",
+        fmt::format("{} and {} cannot go together; give one of ‹--prices FILE› and "
+                    "‹--returns FILE›",
                     values.given_as("prices"), values.given_as("returns")));
-  if (!values.has("returns") && values.flag("gross"))
+  if (panel.returns.empty() && panel.gross)
     throw InputError(
-        fmt::format("{} has no meaning here; it goes with --returns", values.given_as("gross")));
-  check_dates(optional_text(values, "from"), optional_text(values, "to"));
+        fmt::format("{} has no meaning here; it goes with ‹--returns›", values.given_as("gross")));
+  check_dates(panel.from, panel.to);
 }
 
 // Returns pass for prices cell by cell. Simple returns are negative half the time; gross returns
@@ -147,26 +141,26 @@ std::string doubt_of_kind(const RawPanel& raw) {
       moves += std::abs(p - before);
     }
   if (cells < 10) return {};
-  if (not_positive > 0.1 * cells) return fmt::format("{}: give --returns FILE", kLikeReturns);
+  if (not_positive > 0.1 * cells) return fmt::format("{}: give ‹--returns FILE›", kLikeReturns);
   if (near_one > 0.99 * cells && moves > spread)
-    return "the values look like gross returns 1 + r: give --returns FILE --gross";
+    return "the values look like gross returns 1 + r: give ‹--returns FILE› ‹--gross›";
   return {};
 }
 
 void cut_panel(const Values& values, RawPanel& raw) {
-  if (values.has("from") || values.has("to"))
-    raw.panel = in_file(raw.file, [&] {
-      return select_dates(raw.panel, optional_text(values, "from"), optional_text(values, "to"));
-    });
-  if (values.has("tickers"))
-    raw.panel =
-        in_file(raw.file, [&] { return select_tickers(raw.panel, values.list("tickers")); });
+  const PanelSettings panel = panel_settings(values);
+  if (panel.from || panel.to)
+    raw.panel = in_file(raw.file, [&] { return select_dates(raw.panel, panel.from, panel.to); });
+  if (!panel.tickers.empty())
+    raw.panel = in_file(raw.file, [&] { return select_tickers(raw.panel, panel.tickers); });
 }
 
 RawPanel read_raw_panel(const Values& values, const Log& log) {
+  check_panel_settings(values);
+  const PanelSettings panel = panel_settings(values);
   RawPanel raw;
-  raw.kind = kind_of(values);
-  raw.file = values.text(raw.kind == PanelKind::prices ? "prices" : "returns");
+  raw.kind = kind_of(panel);
+  raw.file = raw.kind == PanelKind::prices ? panel.prices : panel.returns;
   raw.panel = read_panel(raw.file, raw.kind, Cells::raw);
   log.info(fmt::format("panel of {} rows and {} assets, {} to {}", raw.panel.rows(), raw.panel.n(),
                        raw.panel.dates.front(), raw.panel.dates.back()));
@@ -175,11 +169,10 @@ RawPanel read_raw_panel(const Values& values, const Log& log) {
 }
 
 CleaningSettings cleaning_settings(const Values& values, PanelKind kind) {
-  const bool available = values.text("universe") == "available";
-  return {.kind = kind,
-          .universe = available ? Universe::available : Universe::complete,
-          .max_gap = static_cast<Index>(values.integer("max-gap")),
-          .on_suspect = mode_of(values.text("on-suspect"))};
+  CleaningSettings out;
+  settings::fill(values, out);
+  out.kind = kind;
+  return out;
 }
 
 Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings) {

@@ -188,8 +188,9 @@ std::vector<std::string> weekdays(const std::string& start, Index count) {
   const sys_days last = 9999y / December / 31;
   for (; static_cast<Index>(dates.size()) < count; day += days{1}) {
     if (day > last)
-      throw InputError(fmt::format(
-          "start-date = {} with days = {} goes beyond the year 9999; start earlier", start, count));
+      throw InputError(
+          fmt::format("‹start-date› = {} with days = {} goes beyond the year 9999; start earlier",
+                      start, count));
     if (const weekday wd(day); wd == Saturday || wd == Sunday) continue;
     const year_month_day date(day);
     dates.push_back(fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
@@ -285,17 +286,14 @@ double rounded_price(double price) {
 }
 
 void SimulationSettings::validate() const {
-  settings::check("assets", static_cast<double>(assets));
-  settings::check("days", static_cast<double>(days));
-  settings::check("factors", static_cast<double>(factors));
-  settings::check("predictability", predictability);
+  settings::check(*this);
   if (assets * days > kMostCells)
     throw InputError(fmt::format(
         "assets = {} and days = {} make {} prices, more than {}; ask for fewer of either", assets,
         days, assets * days, kMostCells));
   const ParsedDate date = parse_date(start_date);
   if (date.format == DateFormat::none || date.iso.size() != 10)
-    throw InputError(fmt::format("start-date = {} {}; give YYYY-MM-DD", printable(start_date),
+    throw InputError(fmt::format("‹start-date› = {} {}; give YYYY-MM-DD", printable(start_date),
                                  date.fault.empty() ? "has no day" : date.fault));
 }
 

@@ -134,7 +134,7 @@ void check_semidefinite(const std::vector<double>& Sigma, Index n, double trace,
 }  // namespace
 
 void RiskSettings::validate() const {
-  settings::check("shrinkage", shrinkage);
+  settings::check(*this);
   if (form == Form::low_rank && shrinkage < kLeastLowRankShrinkage)
     throw InputError(fmt::format("form = low-rank needs shrinkage >= {}, not {}; use form = dense",
                                  kLeastLowRankShrinkage, shrinkage));

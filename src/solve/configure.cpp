@@ -7,17 +7,10 @@
 namespace sharpen::solve {
 
 OptimizerSettings optimizer_settings(const settings::Values& values) {
-  const auto has = [&](std::string_view name) { return values.takes(name) && values.has(name); };
   OptimizerSettings out;
-  if (has("k")) out.k = values.count_or_share("k");
-  if (has("net")) out.net = values.text("net") == "any" ? layer::Net::any : layer::Net::positive;
-  if (has("periods-per-year")) out.sizing = layer::yearly_sizing(values);
-  if (has("shrinkage")) out.shrinkage = values.real("shrinkage");
-  if (has("form")) out.form = layer::form_of(values);
-  if (has("sdr-recovery") && values.text("sdr-recovery") == "match")
-    out.sdr_recovery = baseline::Recovery::match;
-  if (has("sdr-match")) out.sdr_monthly = values.text("sdr-match") == "monthly";
-  if (has("sdr-gap")) out.sdr_gap = values.real("sdr-gap");
+  settings::fill(values, out);
+  if (values.takes("periods-per-year") && values.has("periods-per-year"))
+    out.sizing = layer::sizing_settings(values);
   return out;
 }
 

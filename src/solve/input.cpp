@@ -48,8 +48,8 @@ Index window_rows(const Values& values, const SolveInput& input) {
   if (lookback.all) return rows;
   if (lookback.count > rows)
     throw InputError(fmt::format(
-        "{}lookback = {} is more than the {} returns of the panel ({}); give --lookback all, "
-        "--lookback {} or less, or more rows",
+        "{}lookback = {} is more than the {} returns of the panel ({}); give ‹--lookback all›, "
+        "‹--lookback {}› or less, or more rows",
         in_file(input), lookback.count, rows, range(), rows));
   return static_cast<Index>(lookback.count);
 }
@@ -94,7 +94,7 @@ void leave_out_absent(SolveInput& input, Index rows) {
   if (absent.empty()) return;
   if (present.empty())
     throw InputError(fmt::format(
-        "{}no asset has returns throughout the window of {} rows; give a shorter --lookback",
+        "{}no asset has returns throughout the window of {} rows; give a shorter ‹--lookback›",
         in_file(input), rows));
   input.returns = market::select_tickers(input.returns, present);
   input.warnings.push_back(
@@ -109,14 +109,14 @@ void report_constant(const std::vector<std::string>& constant, SolveInput& input
         in_file(input) +
         (input.window
              ? fmt::format("no asset moves between {} and {}: there is no risk to measure; "
-                           "choose other dates, assets or --lookback",
+                           "choose other dates, assets or ‹--lookback›",
                            input.window->from, input.window->to)
              : "every variance is zero: there is no risk to measure; give the variances, "
-               "or other assets by --tickers"));
+               "or other assets by ‹--tickers›"));
   const std::string_view remedy =
       input.shrinkage > 0.0
           ? "shrinkage lends it a share of the average variance"
-          : "without --shrinkage its weight means little; leave it out by --tickers";
+          : "without ‹--shrinkage› its weight means little; leave it out by ‹--tickers›";
   input.warnings.push_back(fmt::format("zero variance{}: {}; {}",
                                        input.window ? " in the window (constant price?)" : "",
                                        some_of(constant), remedy));
@@ -152,7 +152,7 @@ void check_risk(const SolveInput& input) {
       "{}the covariance cannot be used: it overflows, or is not positive definite even with "
       "jitter on its diagonal; {}",
       in_file(input),
-      input.shrinkage < risk::kWindowShrinkage ? "try --shrinkage 0.1, or rescale the input"
+      input.shrinkage < risk::kWindowShrinkage ? "try ‹--shrinkage 0.1›, or rescale the input"
                                                : "rescale the input"));
 }
 
@@ -163,7 +163,7 @@ std::unique_ptr<risk::Risk> given_risk(const SolveInput& input, ConstMat Sigma,
   try {
     return risk::from_covariance(Sigma, settings);
   } catch (const InputError& error) {
-    throw InputError(in_file(input) + error.what());
+    throw InputError(in_file(input) + error.marked());
   }
 }
 

@@ -82,7 +82,7 @@ OptimizerInfo mssrm_long() {
       .proves = true,
       .serves_models = false,
       .softens = false,
-      .ignores = {"sizing", "target-volatility", "offset", "net"},
+      .ignores = settings::of_scale,
       .ignores_since = "is long only and fully invested",
       .ignores_since_in_walks = "is long only, fully invested and takes the covariance as it is",
       .seconds =
@@ -105,9 +105,9 @@ OptimizerInfo sdr() {
       .softens = false,
       // A relaxation keeps a dozen matrices (n, n) and takes hundreds of steps of order n^3.
       .most_assets = 2000,
-      .own = {{"sdr-recovery", "--optimizer sdr"},
-              {"sdr-gap", "--optimizer sdr"},
-              {"sdr-match", "--optimizer sdr --sdr-recovery match"}},
+      .own = {{"sdr-recovery", "‹--optimizer sdr›"},
+              {"sdr-gap", "‹--optimizer sdr›"},
+              {"sdr-match", "‹--optimizer sdr› ‹--sdr-recovery match›"}},
       .seconds = [](double n, double) { return 1e-2 * std::pow(n / 30.0, 2.3); },
       .make = make_sdr};
 }
@@ -120,7 +120,7 @@ OptimizerInfo equal() {
           .solves = false,
           .serves_models = false,
           .softens = false,
-          .ignores = {"signal", "k", "sizing", "target-volatility", "offset", "net"},
+          .ignores = settings::of_expectations | settings::of_names | settings::of_scale,
           .ignores_since = "holds 1/n of every asset",
           .seconds = [](double, double) { return 1e-6; },
           .make = make_equal};
@@ -149,7 +149,7 @@ double OptimizerInfo::covariance_seconds(double n, double) {
 }
 
 bool OptimizerInfo::ignores_setting(std::string_view setting) const {
-  return std::ranges::find(ignores, setting) != ignores.end();
+  return settings::find(setting).is(ignores);
 }
 
 bool OptimizerInfo::owns(std::string_view setting) const {

@@ -18,7 +18,7 @@ using settings::Values;
 void warn_of_jitter(Solution& solution) {
   if (!solution.portfolio.outcome.jittered()) return;
   solution.warnings.push_back(fmt::format(
-      "the covariance is nearly singular: {:.3g} was added to its diagonal; more --shrinkage, a "
+      "the covariance is nearly singular: {:.3g} was added to its diagonal; more ‹--shrinkage›, a "
       "longer window or fewer assets would avoid it",
       solution.portfolio.outcome.jitter));
 }
@@ -57,7 +57,7 @@ void warn_of_bounds(const Values& values, Solution& solution) {
   else if (values.flag("certify") || solution.sdr)
     solution.warnings.push_back(
         fmt::format("the upper bound holds, but is proved to a relative gap of {:.2g} only: more "
-                    "than was asked for; a larger --sdr-gap asks for less",
+                    "than was asked for; a larger ‹--sdr-gap› asks for less",
                     solution.bound->gap));
 }
 
@@ -69,7 +69,7 @@ void warn_of_budget(Solution& solution) {
   const bool face = solution.portfolio.outcome.status == Status::neutral_face;
   solution.warnings.push_back(fmt::format(
       "budget sizing divides by t + offset, and the net position t is {}: the gross exposure is "
-      "{:.4g} and the weights add up to {:.4g}, not 1; use --sizing gross or volatility",
+      "{:.4g} and the weights add up to {:.4g}, not 1; use ‹--sizing gross› or volatility",
       face ? "zero" : "below the offset", exposure.gross, face ? 0.0 : exposure.net));
 }
 
@@ -78,25 +78,26 @@ void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, So
   const auto warn = [&](std::string_view flag, bool used, std::string_view goes_with) {
     if (values.origin(flag) == settings::Origin::flag && !used)
       solution.warnings.push_back(
-          fmt::format("--{} has no effect here; it goes with {}", flag, goes_with));
+          fmt::format("‹--{}› has no effect here; it goes with {}", flag, goes_with));
   };
-  for (const std::string& flag : optimizer.ignores)
-    warn(flag, false,
-         fmt::format("other optimizers: {} {}", optimizer.name, optimizer.ignores_since));
+  for (const settings::Setting& setting : settings::table())
+    if (setting.taken_by(settings::solve) && setting.is(optimizer.ignores))
+      warn(setting.name, false,
+           fmt::format("other optimizers: {} {}", optimizer.name, optimizer.ignores_since));
   const std::string& sizing = values.text("sizing");
   if (!optimizer.ignores_setting("target-volatility"))
-    warn("target-volatility", sizing == "volatility", "--sizing volatility");
-  if (!optimizer.ignores_setting("offset")) warn("offset", sizing == "budget", "--sizing budget");
-  warn("bound", values.flag("certify"), "--certify");
+    warn("target-volatility", sizing == "volatility", "‹--sizing volatility›");
+  if (!optimizer.ignores_setting("offset")) warn("offset", sizing == "budget", "‹--sizing budget›");
+  warn("bound", values.flag("certify"), "‹--certify›");
   for (const OptimizerInfo* other : optimizers())
     for (const OwnSetting& own : other->own) {
       if (other == &optimizer || !values.takes(own.name)) continue;
       // A bound comes from the same relaxation.
       const bool bounds = own.name == "sdr-gap";
       warn(own.name, bounds && values.flag("certify"),
-           bounds ? own.goes_with + " or --certify" : own.goes_with);
+           bounds ? own.goes_with + " or ‹--certify›" : own.goes_with);
     }
-  warn("seed", values.flag("demo"), "--demo");
+  warn("seed", values.flag("demo"), "‹--demo›");
 }
 
 select::SelectSettings select_settings(const OptimizerInfo& optimizer,
@@ -124,12 +125,12 @@ OptimizerSettings heeded(const Values& values, const OptimizerInfo& optimizer) {
 void check(const OptimizerInfo& optimizer, Index n) {
   if (!optimizer.solves)
     throw InputError(
-        fmt::format("optimizer = {} solves nothing: it {}; it goes with sharpen backtest",
+        fmt::format("optimizer = {} solves nothing: it {}; it goes with ‹sharpen backtest›",
                     optimizer.name, optimizer.ignores_since));
   if (optimizer.most_assets > 0 && n > optimizer.most_assets)
     throw InputError(fmt::format(
         "optimizer = {} takes at most {} assets, and there are {}; use optimizer swap, with "
-        "--certify for a bound",
+        "‹--certify› for a bound",
         optimizer.name, optimizer.most_assets, n));
 }
 

@@ -1,4 +1,5 @@
 #include "sharpen/study/grid.hpp"
+#include "sharpen/base/reference.hpp"
 
 #include <fmt/format.h>
 
@@ -25,32 +26,16 @@ using settings::Values;
 
 constexpr std::size_t kMostSeeds = 10000;
 
-// Settings that say how a study runs, not what it finds.
-bool of_the_run(std::string_view name) {
-  for (const std::string_view known : {"json", "threads", "log-level", "memory", "out", "config",
-                                       "print-config", "list", "dry-run", "retry", "force"})
-    if (name == known) return true;
-  return false;
-}
-
 bool given(const Values& values, std::string_view name) {
   return values.origin(name) == Origin::file || values.origin(name) == Origin::flag;
-}
-
-// The row that a backtest has under that name; nullptr: none.
-const Setting* backtest_row(std::string_view name) {
-  for (const Setting& setting : settings::table())
-    if (setting.name == name && (setting.commands & settings::backtest) != 0) return &setting;
-  return nullptr;
 }
 
 // Settings that a study hands on to all its backtests.
 std::vector<Given> common_settings(const Values& values) {
   std::vector<Given> out;
   for (const Setting& setting : settings::table()) {
-    const bool both =
-        (setting.commands & settings::study) != 0 && (setting.commands & settings::backtest) != 0;
-    if (!both || of_the_run(setting.name) || setting.name == "seed" || !given(values, setting.name))
+    const bool both = setting.taken_by(settings::study) && setting.taken_by(settings::backtest);
+    if (!both || setting.is(settings::of_run | settings::of_cell) || !given(values, setting.name))
       continue;
     out.push_back(
         {std::string(setting.name), values.written(setting.name), values.place(setting.name)});
@@ -77,13 +62,13 @@ std::vector<std::string> checked_list(const Values& values, std::string_view nam
                                       std::string_view row, std::vector<std::string> preset) {
   std::vector<std::string> out;
   for (const std::string& item : list_or(values, name, std::move(preset))) {
-    Setting setting = *backtest_row(row);
+    Setting setting = *settings::find_for(row, settings::backtest);
     if (row == "framework") offer_no_files(setting, item);
     std::string text;
     try {
       text = settings::write(setting, settings::parse(setting, item));
     } catch (const InputError& error) {
-      refuse(values, name, error.what());
+      refuse(values, name, error.marked());
     }
     if (std::find(out.begin(), out.end(), text) != out.end())
       refuse(values, name, fmt::format("{} is given twice; leave one out", printable(text)));
@@ -258,7 +243,7 @@ std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values
   for (const std::string& cost : costs)
     for (MethodGrid method : methods) {
       if (const Given* own = find_given(method.settings, "cost-bps"))
-        throw InputError(fmt::format("{}: cost-bps cannot go with {}; leave one of them out",
+        throw InputError(fmt::format("{}: ‹cost-bps› cannot go with {}; leave one of them out",
                                      own->place, values.given_as("costs")));
       method.settings.push_back({"cost-bps", cost});
       if (costs.size() > 1) {
@@ -272,12 +257,14 @@ std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values
 
 std::vector<MethodGrid> methods_of(const Values& values, const std::string& preset,
                                    std::vector<MethodGrid> tables) {
-  for (const std::string_view name :
-       {"frameworks", "optimizers", "trainings", "ensemble", "alphas"}) {
-    if (!given(values, name)) continue;
+  for (const Setting& setting : settings::table()) {
+    const std::string_view name = setting.name;
+    if (!setting.taken_by(settings::study) || !setting.is(settings::of_methods) ||
+        !given(values, name))
+      continue;
     if (!preset.empty() && !(preset == "alpha" && name == "alphas"))
       refuse(values, name,
-             fmt::format("--preset {} has its own methods; leave one of them out", preset));
+             fmt::format("‹--preset {}› has its own methods; leave one of them out", preset));
     if (!tables.empty() && name == "ensemble" && !one_ensemble(values))
       refuse(values, name,
              "a list cannot go with [[method]] tables; give one number, or ensemble in the tables");
@@ -286,7 +273,7 @@ std::vector<MethodGrid> methods_of(const Values& values, const std::string& pres
   }
   if (!preset.empty() && !tables.empty())
     throw InputError(
-        fmt::format("{}: [[method]] cannot go with --preset {}, which has its own "
+        fmt::format("{}: [[method]] cannot go with ‹--preset {}›, which has its own "
                     "methods; leave one of them out",
                     tables.front().place, preset));
   if (preset == "paper") tables = paper_methods();
@@ -300,8 +287,11 @@ std::vector<MethodGrid> methods_of(const Values& values, const std::string& pres
 
 std::vector<MarketGrid> markets_of(const Values& values, const std::string& preset,
                                    std::vector<MarketGrid> tables) {
-  for (const std::string_view kind : {"prices", "returns"}) {
-    if (!given(values, kind)) continue;
+  for (const Setting& setting : settings::table()) {
+    const std::string_view kind = setting.name;
+    if (setting.commands != settings::study || !setting.is(settings::of_panel) ||
+        !given(values, kind))
+      continue;
     if (!tables.empty() && !tables.front().place.empty())
       refuse(values, kind, "cannot go with [[market]] tables; leave one of them out");
     for (const std::string& file : values.list(kind))
@@ -311,7 +301,7 @@ std::vector<MarketGrid> markets_of(const Values& values, const std::string& pres
   if (tables.empty() && preset == "demo") tables.push_back(demo_market());
   if (tables.empty())
     throw InputError(
-        "a study needs a market; give --prices FILE, or [[market]] tables in --config FILE");
+        "a study needs a market; give ‹--prices FILE›, or [[market]] tables in ‹--config FILE›");
   return tables;
 }
 
@@ -324,7 +314,8 @@ void check_names(const std::vector<T>& items, std::string_view what) {
       throw InputError(fmt::format(
           "{}two {}s are called {}; give each a name of its own{}",
           item.place.empty() ? "" : item.place + ": ", what, printable(item.name),
-          item.place.empty() && what == "market" ? " in [[market]] tables of --config FILE" : ""));
+          item.place.empty() && what == "market" ? " in [[market]] tables of ‹--config FILE›"
+                                                 : ""));
 }
 
 // What cannot go together, whatever the market.
@@ -343,11 +334,12 @@ void check_method(const MethodGrid& method) {
         place, framework, optimizer));
   if (learns(framework)) return;
   for (const Given& each : method.settings) {
-    const Setting& setting = *backtest_row(each.name);
-    if (setting.group == settings::Group::learning && each.name != "decision" &&
-        each.name != "framework" && find_given(method.settings, "decision") == nullptr)
+    const Setting& setting = *settings::find_for(each.name, settings::backtest);
+    if (setting.group == settings::Group::learning && !setting.is(settings::after_training) &&
+        find_given(method.settings, "decision") == nullptr)
       throw InputError(fmt::format("{}: {} has no meaning here; it goes with framework pfl or dfl",
-                                   each.place.empty() ? method.name : each.place, each.name));
+                                   each.place.empty() ? method.name : each.place,
+                                   reference(each.name)));
   }
 }
 
@@ -355,7 +347,7 @@ void check_method(const MethodGrid& method) {
 std::string description(const Values& values, const Tables& tables) {
   std::string out = "# Settings of `sharpen study`.\n";
   for (const Setting& setting : settings::table()) {
-    if ((setting.commands & settings::study) == 0 || of_the_run(setting.name) ||
+    if (!setting.taken_by(settings::study) || setting.is(settings::of_run) ||
         !given(values, setting.name))
       continue;
     out += fmt::format(

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include "base/settings_toml.hpp"
@@ -19,35 +18,35 @@ namespace {
 using settings::Setting;
 using settings::TomlLine;
 
-// Settings of a backtest that belong to a market, besides those of its panel.
-constexpr std::array<std::string_view, 13> kOfMarket = {
-    "prices",  "returns",    "gross", "from",       "to",        "tickers",         "universe",
-    "max-gap", "on-suspect", "split", "stats-from", "risk-free", "periods-per-year"};
-// Settings of a backtest that the study says for all its cells, or that have no meaning in one.
-constexpr std::array<std::string_view, 29> kNotOfMethod = {
-    "prices",          "returns",    "gross",  "from",         "to",    "tickers",    "universe",
-    "max-gap",         "on-suspect", "k",      "seed",         "model", "signal",     "benchmark",
-    "trials",          "label",      "out",    "force",        "json",  "threads",    "log-level",
-    "replications",    "block",      "config", "print-config", "split", "stats-from", "risk-free",
-    "periods-per-year"};
-constexpr std::array<std::string_view, 6> kOfSimulation = {
-    "assets", "days", "seed", "factors", "start-date", "predictability"};
+using settings::find_for;
 
-template <std::size_t N>
-bool among(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+constexpr unsigned kOfMarket = settings::of_panel | settings::of_market;
+// What the study says for all its cells, or what has no meaning in one.
+constexpr unsigned kNotOfMethod = kOfMarket | settings::of_run | settings::of_answer |
+                                  settings::of_cell | settings::of_one_run | settings::shorthand;
+
+bool taken_by_market(std::string_view name) {
+  const Setting* setting = find_for(name, settings::backtest);
+  return setting != nullptr && setting->is(kOfMarket);
 }
 
-const Setting* setting_of(std::string_view name, settings::Command command) {
-  for (const Setting& setting : settings::table())
-    if (setting.name == name && (setting.commands & command) != 0) return &setting;
-  return nullptr;
-}
-
-bool taken_by_market(std::string_view name) { return among(kOfMarket, name); }
 bool taken_by_method(std::string_view name) {
-  const Setting* setting = setting_of(name, settings::backtest);
-  return setting != nullptr && setting->in_file && name != "preset" && !among(kNotOfMethod, name);
+  const Setting* setting = find_for(name, settings::backtest);
+  return setting != nullptr && setting->in_file && !setting->is(kNotOfMethod);
+}
+
+// Names of settings of a command for which that holds, in the order of the table.
+template <class Wanted>
+std::vector<std::string_view> names_of(settings::Command command, const Wanted& wanted) {
+  std::vector<std::string_view> out;
+  for (const Setting& setting : settings::table())
+    if (setting.taken_by(command) && wanted(setting)) out.push_back(setting.name);
+  return out;
+}
+
+std::vector<std::string_view> names_of_market() {
+  return names_of(settings::backtest,
+                  [](const Setting& setting) { return taken_by_market(setting.name); });
 }
 
 std::string unknown_key(std::string_view key, std::string_view table,
@@ -67,7 +66,7 @@ std::string unknown_key(std::string_view key, std::string_view table,
   if (guess.empty())
     guess = table == "method"
                 ? "; name, label, training and the settings of `sharpen backtest --help` are"
-                : fmt::format("; name, simulate, {} are", fmt::join(kOfMarket, ", "));
+                : fmt::format("; name, simulate, {} are", fmt::join(names_of_market(), ", "));
   return fmt::format("{} is not a setting of a {}{}", printable(key), table,
                      instead.empty() ? std::string_view(guess) : instead);
 }
@@ -97,21 +96,18 @@ market::SimulationSettings simulation_of(const TomlLine& line) {
   if (table == nullptr)
     throw InputError("simulate must be a table, such as { assets = 30, days = 1500, seed = 1 }");
   market::SimulationSettings out;
-  const std::vector<std::string_view> known(kOfSimulation.begin(), kOfSimulation.end());
+  const std::vector<std::string_view> known =
+      names_of(settings::simulate,
+               [](const Setting& setting) { return setting.fills<market::SimulationSettings>(); });
+  settings::Values values(settings::simulate);
   for (const TomlLine& each : settings::toml_lines(*table)) {
-    if (!among(kOfSimulation, each.key))
+    if (std::ranges::find(known, each.key) == known.end())
       throw InputError(fmt::format("{} is not a setting of a simulation{}", printable(each.key),
                                    did_you_mean(each.key, known)));
-    const settings::Value value =
-        settings::toml_value(*setting_of(each.key, settings::simulate), *each.node);
-    const auto whole = [&] { return static_cast<Index>(std::get<std::int64_t>(value)); };
-    if (each.key == "assets") out.assets = whole();
-    if (each.key == "days") out.days = whole();
-    if (each.key == "seed") out.seed = static_cast<std::uint64_t>(whole());
-    if (each.key == "factors") out.factors = whole();
-    if (each.key == "start-date") out.start_date = std::get<std::string>(value);
-    if (each.key == "predictability") out.predictability = std::get<double>(value);
+    const Setting& setting = *find_for(each.key, settings::simulate);
+    values.set_flag(each.key, settings::write(setting, settings::toml_value(setting, *each.node)));
   }
+  settings::fill(values, out);
   out.validate();
   return out;
 }
@@ -140,21 +136,22 @@ MarketGrid market_of(const toml::table& table, std::string_view file, std::size_
       else if (line.key == "simulate")
         out.simulation = simulation_of(line);
       else if (taken_by_market(line.key))
-        out.settings.push_back(given(*setting_of(line.key, settings::backtest), line, place));
+        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, place));
       else
-        throw InputError(unknown_key(line.key, "market", {kOfMarket.begin(), kOfMarket.end()}));
+        throw InputError(unknown_key(line.key, "market", names_of_market()));
     } catch (const InputError& error) {
-      throw InputError(place + ": " + error.what());
+      throw InputError(place + ": " + error.marked());
     }
   }
   check_source(out);
   return out;
 }
 
+// The setting is called preset elsewhere.
 std::string training_of(const TomlLine& line) {
-  return settings::write(
-      *setting_of("preset", settings::backtest),
-      settings::toml_value(*setting_of("preset", settings::backtest), *line.node));
+  Setting setting = *find_for("preset", settings::backtest);
+  setting.name = "training";
+  return settings::write(setting, settings::toml_value(setting, *line.node));
 }
 
 MethodGrid method_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
@@ -170,14 +167,11 @@ MethodGrid method_of(const toml::table& table, std::string_view file, std::size_
       else if (line.key == "training")
         out.training = training_of(line);
       else if (taken_by_method(line.key))
-        out.settings.push_back(given(*setting_of(line.key, settings::backtest), line, place));
+        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, place));
       else
         throw InputError(unknown_key(line.key, "method", {"name", "label", "training"}));
     } catch (const InputError& error) {
-      std::string what = error.what();
-      // The setting is called preset elsewhere.
-      if (line.key == "training" && what.starts_with("preset")) what.replace(0, 6, "training");
-      throw InputError(place + ": " + what);
+      throw InputError(place + ": " + error.marked());
     }
   }
   const Given* framework = find_given(out.settings, "framework");
@@ -199,7 +193,7 @@ MethodGrid method_of(const toml::table& table, std::string_view file, std::size_
 std::string toml_lines_of(const std::vector<Given>& settings) {
   std::string out;
   for (const Given& each : settings) {
-    const Setting& setting = *setting_of(each.name, settings::backtest);
+    const Setting& setting = *find_for(each.name, settings::backtest);
     out += fmt::format("{} = {}\n", each.name,
                        settings::toml_text(setting, settings::parse(setting, each.text)));
   }
@@ -218,7 +212,7 @@ std::string simulation_toml(const market::SimulationSettings& s) {
 
 void offer_no_files(Setting& framework, std::string_view asked) {
   for (const learn::FrameworkInfo& row : learn::frameworks())
-    if (row.needs_file && row.name != asked) std::erase(framework.choices, row.name);
+    if (row.needs_file && row.name != asked) framework.leave_out(row.name);
 }
 
 const Given* find_given(const std::vector<Given>& settings, std::string_view name) {

@@ -1,10 +1,7 @@
-// What trainings and oracles depend on. Every setting of a backtest is in a key unless it is named
-// here as one that cannot matter: a setting that is new to the table separates cells until somebody
-// has thought about it.
+// What trainings and oracles depend on. Every setting of a backtest is in a key unless its roles
+// say that it cannot matter: a setting that is new to the table has none, and separates cells until
+// somebody has thought about it.
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <initializer_list>
 
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/study/plan.hpp"
@@ -15,32 +12,9 @@ namespace {
 
 using settings::Values;
 
-bool among(std::initializer_list<std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// Of the process, of the answer, and of the statistics that a study does not keep.
-bool never_matters(std::string_view name) {
-  return among(
-      {"out", "force", "json", "threads", "log-level", "config", "print-config", "label", "trials",
-       "replications", "block", "preset", "model", "signal", "prices", "returns"},
-      name);
-}
-
-// What is done with a signal once it is there.
-bool after_training(std::string_view name) {
-  return among({"framework", "optimizer", "historic-risk", "sdr-recovery", "sdr-match", "sdr-gap",
-                "cost-bps", "risk-free", "stats-from", "decision", "held-sizing"},
-               name);
-}
-
-// What a training that only predicts, and stops when told, never looks at.
-bool of_decisions(std::string_view name) {
-  return among({"k", "alpha", "mixing", "decision-loss", "warm-start", "beta", "beta-final",
-                "score", "raw-score", "reoptimization", "topk", "sizing", "offset",
-                "target-volatility", "net", "validation", "patience"},
-               name);
-}
+// Of the process, of the answer, and what is in the checksum of a market or stands for others.
+constexpr unsigned kNeverMatters =
+    settings::of_run | settings::of_answer | settings::input_file | settings::shorthand;
 
 bool learns(const Values& values) {
   return learn::framework_named(values.text("framework")).learns;
@@ -52,8 +26,8 @@ std::string key(const Plan& plan, Index cell, const Values& values, const Leave&
   const Market& market = plan.results.markets[static_cast<std::size_t>(at.market)];
   std::string out = fmt::format("market={}\nchecksum={}\n", market.name, market.checksum);
   for (const settings::Setting& setting : settings::table()) {
-    if ((setting.commands & settings::backtest) == 0 || never_matters(setting.name) ||
-        leave(setting) || !values.has(setting.name))
+    if (!setting.taken_by(settings::backtest) || setting.is(kNeverMatters) || leave(setting) ||
+        !values.has(setting.name))
       continue;
     out += fmt::format("{}={}\n", setting.name, values.written(setting.name));
   }
@@ -68,7 +42,8 @@ std::string training_key(const Plan& plan, Index cell) {
   if (!learn::framework_named(values.text("framework")).decides) values.set_flag("alpha", "0");
   const bool predicts = values.real("alpha") == 0.0 && values.real("validation") == 0.0;
   return "training\n" + key(plan, cell, values, [&](const settings::Setting& setting) {
-           return after_training(setting.name) || (predicts && of_decisions(setting.name));
+           return setting.is(settings::after_training) ||
+                  (predicts && setting.is(settings::of_decisions));
          });
 }
 
@@ -77,7 +52,7 @@ std::string oracle_key(const Plan& plan, Index cell) {
   if (!learns(values)) return "";
   const bool soft = values.text("decision") == "soft";
   return "oracle\n" + key(plan, cell, values, [&](const settings::Setting& setting) {
-           return among({"framework", "seed", "historic-risk"}, setting.name) ||
+           return setting.is(settings::of_signal) ||
                   (!soft && setting.group == settings::Group::learning);
          });
 }

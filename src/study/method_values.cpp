@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/settings_toml.hpp"
 #include "sharpen/backtest/configure.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/panel_input.hpp"
 
@@ -32,10 +34,14 @@ std::vector<Given> with_place(const std::vector<Given>& all, bool place) {
   return out;
 }
 
+bool needs_training(const Given& each) {
+  return settings::find_for(each.name, settings::backtest)->is(settings::needs_training);
+}
+
 // Whether a setting of the whole study means something to a method. What is a matter of learning is
 // for those that learn, and a soft decision for optimizers that it can stand in for.
 bool heeds(const MethodGrid& method, const Given& each) {
-  if (each.name == "retrain")
+  if (needs_training(each))
     return learn::framework_named(find_given(method.settings, "framework")->text).learns;
   if (each.name == "decision" && each.text == "soft")
     return solve::optimizer_named(find_given(method.settings, "optimizer")->text).softens;
@@ -49,27 +55,17 @@ std::vector<Given> heeded(const std::vector<Given>& common, const MethodGrid& me
   return out;
 }
 
-// Settings of a cell, a market or a process, which the text of a method leaves out.
-bool not_of_method(std::string_view name) {
-  for (const std::string_view known :
-       {"prices",       "returns",    "gross", "from",  "to",    "tickers", "universe",
-        "max-gap",      "on-suspect", "k",     "seed",  "model", "signal",  "benchmark",
-        "trials",       "label",      "out",   "force", "json",  "threads", "log-level",
-        "replications", "block"})
-    if (name == known) return true;
-  return false;
-}
+// What the text of a method leaves out: what is of a cell, of a panel or of the process.
+constexpr unsigned kNotInText = settings::of_run | settings::of_answer | settings::of_one_run |
+                                settings::of_panel | settings::of_cell;
 
 std::string method_toml(const Values& values) {
   std::string out;
-  const std::string text = values.to_toml();
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    if (!line.starts_with('#') && !not_of_method(line.substr(0, line.find(' '))))
-      out.append(line).append("\n");
-    begin = end + 1;
-  }
+  for (const settings::Setting& setting : settings::table())
+    if (setting.taken_by(settings::backtest) && setting.in_file && !setting.is(kNotInText) &&
+        values.has(setting.name))
+      out += fmt::format("{} = {}\n", setting.name,
+                         settings::toml_text(setting, values.value(setting.name)));
   return out;
 }
 
@@ -121,9 +117,9 @@ void check_taken(const Grid& grid) {
                             [&](const MethodGrid& method) { return heeds(method, each); }))
       continue;
     throw InputError(fmt::format(
-        "{}{} has no meaning for any method of this study; it goes with {}",
-        each.place.empty() ? "--" : each.place + ": ", each.name,
-        each.name == "retrain"
+        "{} has no meaning for any method of this study; it goes with {}",
+        each.place.empty() ? reference("--" + each.name) : each.place + ": " + reference(each.name),
+        needs_training(each)
             ? std::string("frameworks pfl and dfl: leave it out, or name one of them")
             : fmt::format(
                   "optimizers {}: leave it out, or name one of them",

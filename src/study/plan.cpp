@@ -90,7 +90,7 @@ market::Panel add_market(const Grid& grid, const MarketGrid& market, const Log& 
     results.markets.push_back(std::move(out));
     return std::move(input.returns);
   } catch (const InputError& error) {
-    throw InputError(in_market(market, error.what()));
+    throw InputError(in_market(market, error.marked()));
   }
 }
 
@@ -146,7 +146,7 @@ void add_cells(const Grid& grid, Index market, Results& results) {
   try {
     names = names_held(grid, results.markets[at(market)]);
   } catch (const InputError& error) {
-    throw InputError(in_market(described, error.what()));
+    throw InputError(in_market(described, error.marked()));
   }
   for (std::size_t k = 0; k < grid.ks.size(); ++k) {
     Cell cell;
@@ -183,7 +183,7 @@ std::vector<std::string> slips_of(const Grid& grid, const Plan& plan) {
         if (std::ranges::find(whose, method.name) == whose.end()) whose.push_back(method.name);
       }
     } catch (const InputError& error) {  // a row that the panel does not have
-      throw InputError(in_method(market, method, error.what()));
+      throw InputError(in_method(market, method, error.marked()));
     }
   }
   std::vector<std::string> out;
@@ -221,7 +221,7 @@ Plan plan_study(const Grid& grid, const Log& log) {
       try {  // before any panel is read
         check_values(plan.values.back());
       } catch (const InputError& error) {
-        throw InputError(in_method(market, method, error.what()));
+        throw InputError(in_method(market, method, error.marked()));
       }
     }
   for (std::size_t market = 0; market < grid.markets.size(); ++market) {

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::study {
@@ -12,8 +13,14 @@ namespace {
 
 using settings::Values;
 
-constexpr std::string_view kNames[] = {"gross",   "from",       "to",        "universe",
-                                       "max-gap", "on-suspect", "stats-from"};
+// Names of the settings that change how the numbers of a panel look.
+std::vector<std::string_view> names() {
+  std::vector<std::string_view> out;
+  for (const settings::Setting& setting : settings::table())
+    if (setting.taken_by(settings::backtest) && setting.is(settings::of_reading))
+      out.push_back(setting.name);
+  return out;
+}
 
 // By name; those of a file from elsewhere may be any.
 std::map<std::string_view, std::string_view> words_of(std::string_view checksum) {
@@ -39,7 +46,7 @@ std::string default_of(const Values& defaults, std::string_view name) {
 std::string reading_words(const Values& values) {
   const Values defaults(settings::backtest);
   std::string out;
-  for (const std::string_view name : kNames)
+  for (const std::string_view name : names())
     if (values.has(name) && values.written(name) != default_of(defaults, name))
       out += fmt::format(" {}={}", name, values.written(name));
   return out;
@@ -52,13 +59,14 @@ std::string_view data_of(std::string_view checksum) {
 std::string reading_difference(std::string_view now, std::string_view then) {
   const Values defaults(settings::backtest);
   const auto a = words_of(now), b = words_of(then);
-  for (const std::string_view name : kNames) {
+  for (const std::string_view name : names()) {
     const auto value = [&](const auto& words) {
       const auto found = words.find(name);
       return found == words.end() ? default_of(defaults, name) : std::string(found->second);
     };
     if (value(a) != value(b))
-      return fmt::format("{} = {}, was {}", name, printable(value(a)), printable(value(b)));
+      return fmt::format("{} = {}, was {}", reference(name), printable(value(a)),
+                         printable(value(b)));
   }
   return "";
 }

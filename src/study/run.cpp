@@ -1,4 +1,5 @@
 #include "sharpen/study/run.hpp"
+#include "sharpen/base/reference.hpp"
 
 #include <fmt/format.h>
 
@@ -261,7 +262,7 @@ class Runner {
     found.run = std::move(result.run);
     found.run.trades.clear();
     found.run.trades_begin.clear();
-    found.warnings = std::move(result.warnings);
+    found.warnings = plain(std::move(result.warnings));
     return found;
   }
 

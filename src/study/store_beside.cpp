@@ -30,7 +30,9 @@ std::string shown(const fs::path& file) { return printable(file.string(), kLonge
 
 // FILE and the ending where links to FILE, there or not yet, lead: as SQLite names what is beside
 // it.
-fs::path beside(const fs::path& file, std::string_view ending) { return link_target(file) += ending; }
+fs::path beside(const fs::path& file, std::string_view ending) {
+  return link_target(file) += ending;
+}
 
 // The process id in a lock file, in brackets; "" if there is none.
 std::string holder_of(int descriptor) {
@@ -82,7 +84,7 @@ WriterLock::WriterLock(const fs::path& file, const std::string& name)
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw InputError(
         fmt::format("{}: is not a file, and a study is written to one; give another "
-                    "--out",
+                    "‹--out›",
                     name));
   while (!take(name)) {
   }
@@ -98,7 +100,7 @@ bool WriterLock::take(const std::string& name) {
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0)
     throw StoreFailure(
-        fmt::format("{}: cannot be written: {}; name an --out that can be written "
+        fmt::format("{}: cannot be written: {}; name an ‹--out› that can be written "
                     "to",
                     name, std::strerror(errno)));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
@@ -109,10 +111,10 @@ bool WriterLock::take(const std::string& name) {
     if (why == EWOULDBLOCK)
       throw InputError(
           fmt::format("{}: another process{} is writing this study; wait for it, or "
-                      "give another --out",
+                      "give another ‹--out›",
                       name, holder));
     throw StoreFailure(
-        fmt::format("{}: cannot be locked: {}; name an --out on a disk of this "
+        fmt::format("{}: cannot be locked: {}; name an ‹--out› on a disk of this "
                     "machine",
                     name, std::strerror(why)));
   }
@@ -224,7 +226,7 @@ fs::path set_aside(const fs::path& file) {
       fs::rename(file.string() + ending, other.string() + ending, error);
   if (error)
     throw StoreFailure(
-        fmt::format("{}: cannot be renamed: {}; give another --out", name, error.message()));
+        fmt::format("{}: cannot be renamed: {}; give another ‹--out›", name, error.message()));
   return other;
 }
 

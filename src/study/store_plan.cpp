@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/reading.hpp"
 #include "study/store_rows.hpp"
@@ -63,17 +64,17 @@ bool same_name_twice(const std::vector<T>& items) {
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
-  throw InputError(
-      fmt::format("{}: {}; results of the two are not mixed: give another --out, or --force, which "
-                  "sets {} aside and begins anew",
-                  file, what, file.substr(file.rfind('/') + 1)));
+  throw InputError(fmt::format(
+      "{}: {}; results of the two are not mixed: give another ‹--out›, or ‹--force›, which "
+      "sets {} aside and begins anew",
+      file, what, file.substr(file.rfind('/') + 1)));
 }
 
 // Settings that leave out what the file holds would not describe it any more.
 [[noreturn]] void refuse_less(const std::string& file, const std::string& what) {
   throw InputError(
       fmt::format("{}: holds {}, which is not in what is asked for now; a study may grow, not "
-                  "shrink: ask for all it holds, give another --out, or --force, which sets {} "
+                  "shrink: ask for all it holds, give another ‹--out›, or ‹--force›, which sets {} "
                   "aside and begins anew",
                   file, what, file.substr(file.rfind('/') + 1)));
 }
@@ -196,7 +197,8 @@ std::vector<Id> write_markets(Connection& connection, const Results& plan, const
     if (places[at]) continue;
     write_texts(connection, "INSERT INTO assets VALUES (?, ?, ?)", ids[at], market.tickers);
     write_texts(connection, "INSERT INTO periods VALUES (?, ?, ?)", ids[at], market.dates);
-    write_texts(connection, "INSERT INTO warnings VALUES (?, 0, ?, ?)", ids[at], market.warnings);
+    write_texts(connection, "INSERT INTO warnings VALUES (?, 0, ?, ?)", ids[at],
+                plain(market.warnings));
   }
   return ids;
 }

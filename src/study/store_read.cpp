@@ -246,7 +246,7 @@ auto read_any(const std::filesystem::path& file, const Read& read) {
                                  name, failed.message()));
   if (!std::filesystem::exists(status))
     throw InputError(
-        fmt::format("{}: does not exist; name the study.db that `sharpen study --out` "
+        fmt::format("{}: does not exist; name the study.db that `‹sharpen study --out›` "
                     "has written",
                     name));
   if (std::filesystem::is_directory(status))
@@ -273,7 +273,7 @@ auto read_any(const std::filesystem::path& file, const Read& read) {
     if (code == SQLITE_NOTADB)
       throw InputError(
           fmt::format("{}: is not a study: it is no SQLite file; name the study.db "
-                      "that `sharpen study --out` has written",
+                      "that `‹sharpen study --out›` has written",
                       name));
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
       throw InputError(fmt::format("{}: is being written at this moment; try again", name));

@@ -25,7 +25,7 @@ namespace {
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
     throw StoreFailure(
         fmt::format("{}: has been damaged while the study ran: {}; remove it and run the study "
-                    "again, or give another --out",
+                    "again, or give another ‹--out›",
                     file, error.what()));
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
     throw StoreFailure(
@@ -48,11 +48,11 @@ namespace {
   const int code = error.code;
   if (code == SQLITE_NOTADB)
     throw InputError(
-        fmt::format("{}: is no SQLite file, and so no study; give another --out", file));
+        fmt::format("{}: is no SQLite file, and so no study; give another ‹--out›", file));
   if (code == SQLITE_CORRUPT)
     throw InputError(
         fmt::format("{}: is damaged: {}; remove it and run the study again, or give "
-                    "another --out",
+                    "another ‹--out›",
                     file, error.what()));
   fail_to_write(file, error);
 }
@@ -136,7 +136,7 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
   } catch (const Misfit& misfit) {
     throw InputError(
         fmt::format("{}: is not a study that can be gone on with: {}; give another "
-                    "--out, or remove the file to begin anew",
+                    "‹--out›, or remove the file to begin anew",
                     name, misfit.what()));
   } catch (const SqliteError& error) {
     std::error_code ignored;

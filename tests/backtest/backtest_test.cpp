@@ -11,6 +11,7 @@
 
 #include "backtest/panels.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 
 namespace sharpen::backtest::testing {
 namespace {
@@ -291,7 +292,7 @@ TEST(Backtest, SaysHowOftenTheCovarianceNeededJitter) {
   const BacktestResult result = backtest(panel, s, Threads(1));
   EXPECT_EQ(result.run.n_jittered, 20);
   ASSERT_EQ(result.warnings.size(), 1u);
-  EXPECT_EQ(result.warnings[0],
+  EXPECT_EQ(plain(result.warnings[0]),
             "the covariance was nearly singular at 20 of 20 decisions and needed jitter; more "
             "--shrinkage, a longer --lookback or fewer assets would avoid it");
   s.shrinkage = 0.1;

@@ -40,7 +40,7 @@ TEST(SettingsTable, HasOneRowPerNameAndCommandAndDefaultsThatParse) {
     commands[setting.name] |= setting.commands;
     EXPECT_FALSE(setting.text.empty()) << setting.name;
     EXPECT_FALSE(setting.text.ends_with('.')) << setting.name;
-    EXPECT_EQ(setting.kind == Kind::choice, !setting.choices.empty()) << setting.name;
+    EXPECT_EQ(setting.kind == Kind::choice, !setting.all_choices().empty()) << setting.name;
     EXPECT_EQ(setting.kind == Kind::flag, setting.placeholder.empty()) << setting.name;
     if (setting.preset.empty()) continue;
     EXPECT_EQ(write(setting, parse(setting, setting.preset)), setting.preset) << setting.name;
@@ -176,10 +176,10 @@ TEST(SettingsValues, FlagsWinOverTheFileWhichWinsOverDefaults) {
   values.read_toml("optimizer = \"oscar\"\nk = 4\n", "my.toml");
   EXPECT_EQ(values.text("optimizer"), "oscar");
   EXPECT_EQ(values.origin("optimizer"), Origin::file);
-  EXPECT_EQ(values.given_as("optimizer"), "optimizer (my.toml:1)");
+  EXPECT_EQ(values.given_as("optimizer"), "‹optimizer› (my.toml:1)");
   values.set_flag("optimizer", "greedy");
   EXPECT_EQ(values.text("optimizer"), "greedy");
-  EXPECT_EQ(values.given_as("optimizer"), "--optimizer");
+  EXPECT_EQ(values.given_as("optimizer"), "‹--optimizer›");
   EXPECT_EQ(values.count_or_share("k").count, 4);
   EXPECT_EQ(values.text("sizing"), "gross");
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/threads.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "support/linear_algebra.hpp"
 #include "support/problems.hpp"

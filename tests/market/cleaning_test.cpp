@@ -1,6 +1,7 @@
 // Cleaning: what each mode does, gaps and universes, and the suspects that the real data are known
 // to hold.
 #include "sharpen/market/cleaning.hpp"
+#include "sharpen/base/reference.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -336,7 +337,7 @@ TEST(Cleaning, SumsUpInAFewLines) {
   Panel panel = with_gaps({x, 2, 2.1, 2.2, 2.1, 2.2, 2.3});
   scale_from(panel, 4, 0, 0.5);
   EXPECT_THAT(
-      summary(clean(panel, {}), {}),
+      plain(summary(clean(panel, {}), {})),
       ElementsAre("1 of 2 assets are left out, decided with hindsight: T1 (starts on 2000-01-02)",
                   "1 suspect (on-suspect = report, decided with hindsight; sharpen doctor lists "
                   "them): T0 split 2000-01-05"));

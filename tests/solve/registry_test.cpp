@@ -57,7 +57,7 @@ TEST(OptimizerRegistry, RowsSayWhatHelpAndReportsNeed) {
     EXPECT_TRUE(names.insert(row->name).second) << row->name;
     EXPECT_FALSE(row->label.empty()) << row->name;
     EXPECT_FALSE(row->sentence.empty()) << row->name;
-    EXPECT_EQ(row->ignores.empty(), row->ignores_since.empty()) << row->name;
+    EXPECT_EQ(row->ignores == 0, row->ignores_since.empty()) << row->name;
     EXPECT_GT(row->seconds(100.0, 10.0), 0.0) << row->name;
     EXPECT_EQ(&optimizer_named(row->name), row);
   }

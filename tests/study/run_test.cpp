@@ -11,6 +11,7 @@
 
 #include "sharpen/backtest/configure.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/reference.hpp"
 #include "study/small_study.hpp"
 
 namespace sharpen::study {
@@ -356,7 +357,7 @@ TEST(StudyPlan, ADefaultThatIsGivenReadsAMarketInNoOtherWay) {
 TEST(StudyPlan, SaysOnceWhatIsLikelyASlip) {
   const Plan plan = plan_of("k = [1, 2]\nlookback = 15\nrisk-free = 2\n" + kMarket +
                             "[[method]]\n[[method]]\noptimizer = \"equal\"\ncost-bps = 10000\n");
-  EXPECT_THAT(plan.warnings,
+  EXPECT_THAT(plain(plan.warnings),
               ::testing::ElementsAre("risk-free = 2 is 200 % a year; write 0.02 for 2 %",
                                      "method equal: cost-bps = 10000 is 100 % of what is traded; "
                                      "write 10 for 0.1 %"));

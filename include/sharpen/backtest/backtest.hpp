@@ -2,6 +2,7 @@
 // walk through the panel, and what it amounts to (docs/backtest.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "sharpen/backtest/policies.hpp"
 #include "sharpen/backtest/statistics.hpp"
 #include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/solve/optimizer.hpp"
@@ -24,9 +26,15 @@ namespace sharpen::backtest {
 using learn::Framework;
 
 enum class HistoricRisk { rolling, train };
+inline constexpr std::array<Named<HistoricRisk>, 2> kHistoricRisks = {
+    {{HistoricRisk::rolling, "rolling"}, {HistoricRisk::train, "train"}}};
+constexpr const auto& names(HistoricRisk) { return kHistoricRisks; }
 
 // What is held for a signal: at most k names, or the layer's own weights, which are dense.
 enum class DecisionKind { exact, soft };
+inline constexpr std::array<Named<DecisionKind>, 2> kDecisionKinds = {
+    {{DecisionKind::exact, "exact"}, {DecisionKind::soft, "soft"}}};
+constexpr const auto& names(DecisionKind) { return kDecisionKinds; }
 
 // What the split is where there is training and nobody says so.
 constexpr const char* kTrainingSplit = "80%";

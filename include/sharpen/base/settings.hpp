@@ -1,10 +1,14 @@
-// The one table of settings. Each row names a setting, its kind, bounds, default and the
-// commands that take it; command-line flags, configuration files, --print-config, the checks of
-// settings structs and docs/options.md all come from it, so they cannot disagree.
+// The one table of settings. Each row names a setting, the fields of structs that it fills, its
+// bounds, the commands that take it and what it matters to. Command-line flags, configuration
+// files, --print-config, Python's keywords, docs/options.md, the filling of settings structs and
+// their checks all come from it; kind, choices and default come from the field itself. So they
+// cannot disagree.
 //
-// A value comes from the first of: a flag, the configuration file, the default.
+// A value comes from the first of: a flag, the configuration file, the default. The rows are in
+// the folder whose structs they fill: src/*/rows.cpp.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -12,23 +16,12 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
+#include <typeinfo>
 #include <vector>
 
-#include "sharpen/base/view.hpp"
+#include "sharpen/base/field.hpp"
 
 namespace sharpen::settings {
-
-enum class Kind {
-  flag,            // bool: on or off
-  integer,         // std::int64_t
-  real,            // double
-  choice,          // std::string, one of Setting::choices
-  text,            // std::string
-  list,            // std::vector<std::string>: A,B,C
-  count_or_share,  // CountOrShare: 20 or 10%
-  count_or_all,    // CountOrAll: 100 or all
-};
 
 // Commands as bits, so that a row can name several.
 enum Command : unsigned {
@@ -69,15 +62,64 @@ struct Bounds {
   std::string words() const;      // "[0, 1]", "(0, inf)"
 };
 
+// What a setting is about, as bits, for those who treat settings by what they mean instead of by
+// name. A setting without any matters to everything: a study takes cells that differ in it for
+// different ones, until somebody has thought about it.
+enum Role : unsigned {
+  // How the program runs and answers, and not what it finds.
+  of_run = 1u << 0,
+  // What is said of a result that is there: its name, and statistics that a study does not keep.
+  of_answer = 1u << 1,
+  // Stands for other settings.
+  shorthand = 1u << 2,
+  // A file that is read, and must not be written over.
+  input_file = 1u << 3,
+  // Which panel, and how it is read; the second for those that change how its numbers look.
+  of_panel = 1u << 4,
+  of_reading = 1u << 5,
+  // Like those of the panel, what every market of a study may have of its own.
+  of_market = 1u << 6,
+  // What differs from cell to cell of one method.
+  of_cell = 1u << 7,
+  // What a study has no place for.
+  of_one_run = 1u << 8,
+  // A list from which a study makes its methods.
+  of_methods = 1u << 9,
+  // What is done with a signal once it is there.
+  after_training = 1u << 10,
+  // What a training that only predicts, and stops when told, never looks at.
+  of_decisions = 1u << 11,
+  // What only the signal depends on, and perfect foresight does not.
+  of_signal = 1u << 12,
+  // What a soft decision listens to, like the layer that is trained.
+  of_layer = 1u << 13,
+  // What is refused where no network is trained.
+  needs_training = 1u << 14,
+  // What means nothing where moments are given instead of a panel.
+  needs_panel = 1u << 15,
+  // What an optimizer may have no ear for: where expectations come from, how many names are held,
+  // how weights are scaled, how risk is measured.
+  of_expectations = 1u << 16,
+  of_names = 1u << 17,
+  of_scale = 1u << 18,
+  of_risk = 1u << 19,
+  // Read by a command itself: it fills no field.
+  steers = 1u << 20,
+};
+
 struct Setting {
-  std::string_view name;  // "target-volatility": flag --target-volatility, key target-volatility
-  Kind kind;
-  std::string_view text;               // one line, no full stop
-  std::string_view placeholder = "";   // "FILE", "N": what --help shows for the value
-  std::string_view preset = "";        // the default, as it is written on the command line
+  std::string_view name;           // "cost-bps": flag --cost-bps, key cost-bps, keyword cost_bps
+  std::vector<Field> fields = {};  // one of every struct that holds it
+  Kind kind = Kind::of_field;
+  std::string_view text = "";         // one line, no full stop
+  std::string_view placeholder = "";  // "FILE", "N": what --help shows for the value
+  // The default as it is written on the command line; "" is that of the first field, unless words
+  // say that there is none.
+  std::string preset = "";
   std::string_view preset_words = "";  // the default in words, where it depends on other settings
   Bounds bounds = {};                  // for numbers and counts
-  std::vector<std::string_view> choices = {};
+  std::vector<std::string_view> choices = {};             // none: the names of the first field
+  std::vector<std::string_view> (*registry)() = nullptr;  // gives choices that may grow
   unsigned commands = every_command;
   char short_flag = '\0';
   bool in_file = true;  // false for what a configuration file cannot hold
@@ -86,36 +128,35 @@ struct Setting {
   std::string_view other_preset = "";
   std::string_view other_words = "";  // of their default
   Group group = Group::portfolio;
-  std::string_view paper = "";  // the default under --preset paper, where it is another one
-  bool numbers = false;         // of a list: a file may hold numbers for its texts
+  std::string_view paper = "";   // the default under --preset paper, where it is another one
+  bool numbers = false;          // of a list: a file may hold numbers for its texts
+  std::string_view misfit = "";  // of a value that a field cannot hold: what to give instead
+  unsigned roles = 0;            // bits of Role
+  // Commands of which Python has no such keyword: an argument of its own, or none.
+  unsigned shell_only = 0;
 
+  bool taken_by(Command command) const { return (commands & command) != 0; }
+  bool is(unsigned any_of_roles) const { return (roles & any_of_roles) != 0; }
+  template <class Settings>
+  bool fills() const {
+    return std::ranges::any_of(fields,
+                               [](const Field& field) { return *field.owner == typeid(Settings); });
+  }
+  std::vector<std::string_view> all_choices() const {
+    return registry != nullptr ? registry() : choices;
+  }
+  void leave_out(std::string_view choice) {
+    choices = all_choices();
+    std::erase(choices, choice);
+    registry = nullptr;
+  }
   std::string_view preset_for(Command command) const {
-    return (other_commands & command) != 0 ? other_preset : preset;
+    return (other_commands & command) != 0 ? other_preset : std::string_view(preset);
   }
   std::string_view words_for(Command command) const {
     return (other_commands & command) != 0 ? other_words : preset_words;
   }
 };
-
-struct CountOrShare {
-  std::int64_t count = 0;  // if percent is 0
-  double percent = 0.0;
-
-  // The count among n: a share is rounded half away from zero, and is at least 1. Throws
-  // InputError if a count is above n.
-  Index of(Index n, std::string_view name) const;
-  bool operator==(const CountOrShare&) const = default;
-};
-
-struct CountOrAll {
-  std::int64_t count = 0;  // if not all
-  bool all = false;
-
-  bool operator==(const CountOrAll&) const = default;
-};
-
-using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
-                           CountOrShare, CountOrAll>;
 
 std::span<const Setting> table();
 std::string_view name(Group group);  // "Input": a heading of --help
@@ -123,6 +164,9 @@ std::span<const CommandInfo> commands();
 // The row of that name, the first if commands have rows of their own (study takes lists where
 // others take one value); throws std::logic_error if there is none.
 const Setting& find(std::string_view name);
+
+// The row of that name that the command takes; nullptr: none.
+const Setting* find_for(std::string_view name, Command command);
 
 // Checks for settings structs: throw InputError("shrinkage = 1.5 is outside [0, 1]"). The second
 // narrows the upper bound to what the data allow.
@@ -157,7 +201,8 @@ class Values {
   bool takes(std::string_view name) const;
   bool has(std::string_view name) const { return origin(name) != Origin::none; }
   Origin origin(std::string_view name) const;
-  // Where the value was given, for messages: "--returns", "returns (solve.toml:3)".
+  // Where the value was given, for messages (reference.hpp): "‹--returns›", or
+  // "‹returns› (solve.toml:3)".
   std::string given_as(std::string_view name) const;
   const std::string& place(std::string_view name) const;  // file:line; "" without
   // The value as set_flag reads it.
@@ -172,6 +217,8 @@ class Values {
   }
   CountOrShare count_or_share(std::string_view name) const { return get<CountOrShare>(name); }
   CountOrAll count_or_all(std::string_view name) const { return get<CountOrAll>(name); }
+
+  const Value& value(std::string_view name) const { return entry(name).value; }
 
   // TOML that read_toml reads back to the same values.
   std::string to_toml() const;
@@ -190,6 +237,22 @@ class Values {
   Command command_;
   std::vector<Entry> entries_;  // one per row of table()
 };
+
+// The fields of a struct from the values of a command; what has no value is left as it is. Throws
+// InputError for a value that a field cannot hold.
+void fill(const Values& values, const std::type_info& type, void* out);
+template <class Settings>
+void fill(const Values& values, Settings& out) {
+  fill(values, typeid(Settings), &out);
+}
+
+// The fields of a struct against the bounds of their rows, as check() does. Where a row has no
+// default, the initial value of its field stands for none.
+void check(const std::type_info& type, const void* settings);
+template <class Settings>
+void check(const Settings& settings) {
+  check(typeid(Settings), &settings);
+}
 
 // docs/options.md.
 std::string options_markdown();

@@ -10,8 +10,10 @@
 // Which one is smaller depends on the data.
 #pragma once
 
+#include <array>
 #include <string_view>
 
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/baseline/sdr.hpp"
@@ -20,6 +22,9 @@
 namespace sharpen::baseline {
 
 enum class Bound { best, sdp, perspective };
+inline constexpr std::array<Named<Bound>, 3> kBounds = {
+    {{Bound::best, "best"}, {Bound::sdp, "sdp"}, {Bound::perspective, "perspective"}}};
+constexpr const auto& names(Bound) { return kBounds; }
 
 std::string_view name(Bound bound);
 

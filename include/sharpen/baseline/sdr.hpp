@@ -18,9 +18,11 @@
 // never by the clock: the same calls in the same order give the same bits.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/risk/risk.hpp"
@@ -91,6 +93,9 @@ enum class Recovery {
   match,  // kappa in [1, n] such that k entries of v pass 1e-3 max |v|, exactly solved; fewer
           // names where no kappa tried has k
 };
+inline constexpr std::array<Named<Recovery>, 2> kRecoveries = {
+    {{Recovery::top_k, "top-k"}, {Recovery::match, "match"}}};
+constexpr const auto& names(Recovery) { return kRecoveries; }
 
 struct SdrSelectSettings {
   Index k = 1;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "sharpen/base/settings.hpp"
 #include "sharpen/command/solve_input.hpp"
@@ -12,10 +11,6 @@ namespace sharpen::command {
 
 using solve::Exposure;
 using solve::Solution;
-
-std::string_view name(layer::Sizing sizing);
-std::string_view name(layer::Net net);
-std::string_view name(risk::Form form);
 
 std::string solution_json(const Solution& solution);
 

@@ -12,8 +12,10 @@
 //          dL_dp = h u + v m - v (Sigma P u) - u (Sigma P v) + 2 p D v u, entry by entry.
 #pragma once
 
+#include <array>
 #include <memory>
 
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/layer/tangent.hpp"
@@ -22,6 +24,9 @@
 namespace sharpen::layer {
 
 enum class Reoptimization { masked, restricted };
+inline constexpr std::array<Named<Reoptimization>, 2> kReoptimizations = {
+    {{Reoptimization::masked, "masked"}, {Reoptimization::restricted, "restricted"}}};
+constexpr const auto& names(Reoptimization) { return kReoptimizations; }
 
 // One mode of re-optimisation for one risk model. Stateless: what the vjp needs lies in `kept`.
 class Reoptimizer {

@@ -7,6 +7,9 @@
 // x = |z_i| / q with q = B + c sqrt(C), or c sqrt(C) on the face.
 #pragma once
 
+#include <array>
+
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/layer/tangent.hpp"
@@ -15,6 +18,9 @@
 namespace sharpen::layer {
 
 enum class Score { cholesky, symmetric };
+inline constexpr std::array<Named<Score>, 2> kScores = {
+    {{Score::cholesky, "cholesky"}, {Score::symmetric, "symmetric"}}};
+constexpr const auto& names(Score) { return kScores; }
 
 struct ScoreSettings {
   Score kind = Score::symmetric;

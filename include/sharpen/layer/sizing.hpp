@@ -4,14 +4,23 @@
 //   gross       w = y / ||y||_1
 #pragma once
 
+#include <array>
+
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/view.hpp"
 
 namespace sharpen::layer {
 
 enum class Sizing { budget, volatility, gross };
+inline constexpr std::array<Named<Sizing>, 3> kSizings = {
+    {{Sizing::budget, "budget"}, {Sizing::volatility, "volatility"}, {Sizing::gross, "gross"}}};
+constexpr const auto& names(Sizing) { return kSizings; }
 
 // Whether the net position 1^T y must not be negative (the paper), or may be anything.
 enum class Net { positive, any };
+inline constexpr std::array<Named<Net>, 2> kNets = {
+    {{Net::positive, "positive"}, {Net::any, "any"}}};
+constexpr const auto& names(Net) { return kNets; }
 
 struct SizingSettings {
   Sizing kind = Sizing::gross;

@@ -13,11 +13,17 @@
 // v_i = dp_i/da_i * beta = beta p_i (1 - p_i), computed without forming 1 - p_i.
 #pragma once
 
+#include <array>
+
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/view.hpp"
 
 namespace sharpen::layer {
 
 enum class TopKSolver { newton, bisection };
+inline constexpr std::array<Named<TopKSolver>, 2> kTopKSolvers = {
+    {{TopKSolver::newton, "newton"}, {TopKSolver::bisection, "bisection"}}};
+constexpr const auto& names(TopKSolver) { return kTopKSolvers; }
 
 struct TopKSettings {
   Index k = 1;        // in [1, n]

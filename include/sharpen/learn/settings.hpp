@@ -1,11 +1,14 @@
 // What a training is made of (docs/learning.md): a network, a layer, a loss and a rule to stop.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/layer/configure.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/network.hpp"
 #include "sharpen/risk/risk.hpp"
@@ -16,26 +19,36 @@ enum class NetworkKind {
   joint,   // all T n returns of a window in, n expectations out
   shared,  // the T returns of one asset in, its expectation out; one network for every asset
 };
+inline constexpr std::array<Named<NetworkKind>, 2> kNetworkKinds = {
+    {{NetworkKind::joint, "joint"}, {NetworkKind::shared, "shared"}}};
+constexpr const auto& names(NetworkKind) { return kNetworkKinds; }
+constexpr std::string_view name(NetworkKind value) { return name_of(value); }
 
 // How alpha weighs the decision gradient against the prediction gradient at mu:
 enum class Mixing {
   literal,   // as they come: alpha (-r'w) + (1 - alpha) |mu - r|^2
   balanced,  // the decision gradient scaled to the root mean square of the other, batch by batch
 };
+inline constexpr std::array<Named<Mixing>, 2> kMixings = {
+    {{Mixing::literal, "literal"}, {Mixing::balanced, "balanced"}}};
+constexpr const auto& names(Mixing) { return kMixings; }
+constexpr std::string_view name(Mixing value) { return name_of(value); }
 
 enum class DecisionLoss {
   mean_return,  // "return": -r'w, the paper's
   sharpe,       // -mean(r'w) / sd(r'w) over the batch
 };
+inline constexpr std::array<Named<DecisionLoss>, 2> kDecisionLosses = {
+    {{DecisionLoss::mean_return, "return"}, {DecisionLoss::sharpe, "sharpe"}}};
+constexpr const auto& names(DecisionLoss) { return kDecisionLosses; }
+constexpr std::string_view name(DecisionLoss value) { return name_of(value); }
 
-std::string_view name(NetworkKind kind);
-std::string_view name(Mixing mixing);
-std::string_view name(DecisionLoss loss);
-
-// The layer's own defaults, but masked (docs/learning.md says why).
-inline layer::LayerSettings masked_layer() {
+// The layer's own defaults, but masked (docs/learning.md says why), and sized to a volatility of
+// 10 % a year of 252 periods.
+inline layer::LayerSettings trained_layer() {
   layer::LayerSettings layer;
   layer.reoptimization = layer::Reoptimization::masked;
+  layer.sizing = layer::per_period({.kind = layer::Sizing::volatility}, 252.0);
   return layer;
 }
 
@@ -56,7 +69,7 @@ struct TrainSettings {
   // Layer. layer.k is not read: `k` says it, for any number of assets. layer.beta is of the first
   // epoch.
   settings::CountOrShare k = {.count = 0, .percent = 10.0};
-  layer::LayerSettings layer = masked_layer();
+  layer::LayerSettings layer = trained_layer();
   double beta_final = 0.0;  // beta of the last epoch, reached geometrically; 0: constant
   double shrinkage = risk::kWindowShrinkage;
   risk::Form form = risk::Form::automatic;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sharpen/base/control.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/learn/model.hpp"
 #include "sharpen/learn/settings.hpp"
@@ -41,10 +42,10 @@ struct TrainControl : Control {
 
 // The loss is not a number or has exploded. The text names member, epoch, batch and the likely
 // setting; `model` is the last good one, if there is any.
-class Diverged : public std::runtime_error {
+class Diverged : public Error {
  public:
   Diverged(const std::string& text, std::optional<Model> model)
-      : std::runtime_error(text), last_good(std::move(model)) {}
+      : Error(text), last_good(std::move(model)) {}
   std::optional<Model> last_good;
 };
 

@@ -18,10 +18,12 @@
 // A suspect is a question, not a verdict: a real crash looks like a split.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sharpen/base/named.hpp"
 #include "sharpen/market/panel.hpp"
 
 namespace sharpen::market {
@@ -30,6 +32,10 @@ enum class Universe {
   complete,   // assets with values throughout
   available,  // assets enter when they start and leave when they end: NaN before and after
 };
+inline constexpr std::array<Named<Universe>, 2> kUniverses = {
+    {{Universe::complete, "complete"}, {Universe::available, "available"}}};
+constexpr const auto& names(Universe) { return kUniverses; }
+constexpr std::string_view name(Universe value) { return name_of(value); }
 
 enum class OnSuspect {
   report,      // list, change nothing
@@ -38,6 +44,14 @@ enum class OnSuspect {
   drop_day,    // leave out the rows of suspects
   error,       // refuse a panel with suspects
 };
+inline constexpr std::array<Named<OnSuspect>, 5> kOnSuspect = {
+    {{OnSuspect::report, "report"},
+     {OnSuspect::adjust, "adjust"},
+     {OnSuspect::drop_asset, "drop-asset"},
+     {OnSuspect::drop_day, "drop-day"},
+     {OnSuspect::error, "error"}}};
+constexpr const auto& names(OnSuspect) { return kOnSuspect; }
+constexpr std::string_view name(OnSuspect value) { return name_of(value); }
 
 struct CleaningSettings {
   PanelKind kind = PanelKind::prices;
@@ -110,8 +124,6 @@ std::string would_do(const Finding& finding, OnSuspect mode, const CleaningSetti
 
 // Names as they are written on the command line and in JSON.
 std::string_view name(Rule rule);
-std::string_view name(Universe universe);
-std::string_view name(OnSuspect mode);
 std::string_view name(PanelKind kind);
 
 // One or a few lines for people who did not ask: how many assets were dropped and why, and which

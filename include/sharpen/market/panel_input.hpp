@@ -3,6 +3,7 @@
 // cut comes first, so that nothing outside it can drop an asset or raise a suspect.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,13 @@
 #include "sharpen/market/panel.hpp"
 
 namespace sharpen::market {
+
+struct PanelSettings {
+  std::string prices, returns;  // files, one of them; "": not given
+  bool gross = false;           // the returns are 1 + r
+  std::optional<std::string> from, to;
+  std::vector<std::string> tickers;  // in this order; none: all
+};
 
 struct PanelInput {
   std::string file;

@@ -9,10 +9,12 @@
 // overlap unless said. All vectors have length n.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "sharpen/base/control.hpp"
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 
@@ -23,6 +25,9 @@ class Threads;
 namespace sharpen::risk {
 
 enum class Form { automatic, dense, low_rank };
+inline constexpr std::array<Named<Form>, 3> kForms = {
+    {{Form::automatic, "auto"}, {Form::dense, "dense"}, {Form::low_rank, "low-rank"}}};
+constexpr const auto& names(Form) { return kForms; }
 
 // What windows of returns are shrunk by, and how many rows they have, unless somebody says so.
 constexpr double kWindowShrinkage = 0.10;

@@ -62,7 +62,7 @@ struct OptimizerInfo {
   bool softens = true;        // the layer's soft decision can stand in for it
   Index most_assets = 0;      // of `sharpen solve`; 0: any number
 
-  std::vector<std::string> ignores = {};    // settings that change nothing, and why:
+  unsigned ignores = 0;  // roles of settings that change nothing (settings::Role), and why:
   std::string ignores_since = "";           // "holds 1/n of every asset"
   std::string ignores_since_in_walks = "";  // the same where no Sigma measures it; "": the same
   std::vector<OwnSetting> own = {};         // settings of no other optimizer

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sharpen/backtest/learned.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/study/results.hpp"
 
@@ -21,9 +22,9 @@ namespace sharpen::study {
 
 // The file could not be written: no space, no permission, an error of the disk. Nothing that was
 // in it is lost.
-class StoreFailure : public std::runtime_error {
+class StoreFailure : public Error {
  public:
-  using std::runtime_error::runtime_error;
+  using Error::Error;
 };
 
 class Store {
