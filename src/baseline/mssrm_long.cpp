@@ -68,6 +68,7 @@ struct MssrmLong::Work {
   bool certify();
   void give(bool converged, MssrmLongResult& out);
 
+  const Threads one_thread{1};  // BLAS calls stay on one thread
   const MssrmLongSettings settings;
   const Index n, k;
   ConstMat Sigma;         // given, or
@@ -313,7 +314,6 @@ void MssrmLong::Work::solve(MssrmLongResult& out) {
 MssrmLong::MssrmLong(const MssrmLongSettings& settings, Index n) {
   settings.validate();
   if (n < 1) throw InputError(fmt::format("n = {} is outside [1, inf)", n));
-  const Threads one(1);  // BLAS keeps to one thread from here on
   work_ = std::make_unique<Work>(settings, n);
 }
 

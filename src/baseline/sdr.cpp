@@ -41,7 +41,6 @@ void SdrSettings::validate() const {
 struct Sdr::Work {
   Work(const SdrSettings& s, Index size)
       : settings(s), n(size), problem(n), bracket(n), spectrum(n), eigenvectors(n, n) {
-    const Threads one_thread(1);  // BLAS calls stay on one thread
     if (n <= kMostInterior) {
       interior.emplace(n);
     } else {
@@ -59,6 +58,7 @@ struct Sdr::Work {
     points.theta = points.nu = 0.0;
   }
 
+  const Threads one_thread{1};  // BLAS calls stay on one thread
   const SdrSettings settings;
   const Index n;
   ScaledProblem problem;

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "sharpen/base/threads.hpp"
 #include "sharpen/risk/risk.hpp"
 
 namespace sharpen::risk {
@@ -80,6 +81,7 @@ class DenseRisk final : public Risk {
   const Kernels& kernels_;
   std::vector<double> store_;
   std::vector<Fact> facts_;
+  const Threads one_thread_{1};  // BLAS calls stay on one thread while there is a risk model
 };
 
 }  // namespace sharpen::risk

@@ -15,6 +15,7 @@
 
 #include <vector>
 
+#include "sharpen/base/threads.hpp"
 #include "sharpen/risk/risk.hpp"
 
 namespace sharpen::risk {
@@ -99,6 +100,7 @@ class LowRankRisk final : public Risk {
   const Kernels& kernels_;
   std::vector<double> store_;
   std::vector<Fact> facts_;
+  const Threads one_thread_{1};  // BLAS calls stay on one thread while there is a risk model
 };
 
 }  // namespace sharpen::risk

@@ -187,7 +187,6 @@ void Selector::Work::take(std::span<const Index> chosen) {
 Selector::Selector(const SelectSettings& settings, const risk::Risk& risk) {
   settings.validate(risk.n());
   check_parts(settings.optimizer, risk);
-  const Threads one(1);  // BLAS keeps to one thread from here on
   work_ = std::make_unique<Work>(settings, risk);
 }
 

@@ -1,4 +1,5 @@
 // Setting up many samples while somebody waits: told how far it is, and stopped.
+#include <cblas.h>
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -80,6 +81,18 @@ TEST_P(RiskSetup, StopsBeforeTheFirstSample) {
         make(way, {.progress = [&](Index, Index) { ++done; }, .stop = [] { return true; }}),
         Interrupted);
     EXPECT_EQ(done, 0) << way;
+  }
+}
+
+// Whoever solves with it calls BLAS, whether or not a Threads of theirs is alive.
+TEST_P(RiskSetup, KeepsBlasOnOneThreadWhileTheModelLives) {
+  openblas_set_num_threads(2);
+  const int before = openblas_get_num_threads();
+  for (const int way : {0, 1, 2}) {
+    std::unique_ptr<Risk> risk = make(way, {});
+    EXPECT_EQ(openblas_get_num_threads(), 1) << way;
+    risk.reset();
+    EXPECT_EQ(openblas_get_num_threads(), before) << way;
   }
 }
 

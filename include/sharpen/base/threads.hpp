@@ -2,6 +2,7 @@
 // item, every item is computed by one thread in the same order of operations, so results have
 // equal bits for any count. BLAS and LAPACK calls run on one thread each while any Threads lives,
 // in the whole process; when the last one dies, OpenBLAS has the count it had before the first.
+// What calls BLAS between the calls of its user (a risk model, a solver) keeps a Threads(1).
 #pragma once
 
 #include <functional>
