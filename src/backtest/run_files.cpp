@@ -4,25 +4,16 @@
 
 #include <cmath>
 
+#include "base/csv.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::backtest {
 
 namespace {
 
-// A field as RFC 4180 wants it. Blanks at the ends are quoted too: readers may trim them.
-std::string field(const std::string& text) {
-  const bool plain = text.find_first_of(",\"\r\n;\t") == std::string::npos && !text.empty() &&
-                     text.front() != ' ' && text.back() != ' ';
-  if (plain) return text;
-  std::string out = "\"";
-  for (const char c : text) out.append(c == '"' ? "\"\"" : std::string(1, c));
-  return out + '"';
-}
-
 std::vector<std::string> fields(std::span<const std::string> texts) {
   std::vector<std::string> out;
-  for (const std::string& text : texts) out.push_back(field(text));
+  for (const std::string& text : texts) out.push_back(csv_field(text));
   return out;
 }
 
@@ -77,7 +68,7 @@ std::string portfolio_csv(std::span<const Position> positions,
                           std::span<const std::string> tickers) {
   std::string out = "asset,weight\n";
   for (const Position& held : positions)
-    out += fmt::format("{},{}\n", field(tickers[static_cast<std::size_t>(held.asset)]),
+    out += fmt::format("{},{}\n", csv_field(tickers[static_cast<std::size_t>(held.asset)]),
                        shortest(held.weight));
   return out;
 }

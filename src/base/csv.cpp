@@ -159,4 +159,14 @@ std::string_view CsvCursor::line_text() const {
   return {line_start_, std::find(line_start_, end_, '\n')};
 }
 
+std::string csv_field(std::string_view text, std::string_view also) {
+  const bool plain = !text.empty() && text.find_first_of(",\"\r\n;\t") == std::string_view::npos &&
+                     text.find_first_of(also) == std::string_view::npos && text.front() != ' ' &&
+                     text.back() != ' ';
+  if (plain) return std::string(text);
+  std::string out = "\"";
+  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+  return out + '"';
+}
+
 }  // namespace sharpen

@@ -73,4 +73,8 @@ class CsvCursor {
   std::string unescaped_;
 };
 
+// A field to write, quoted where a reader needs it: with separators, quotes and line ends in it,
+// blanks at its ends, which readers may trim, or nothing at all. `also`: more that asks for quotes.
+std::string csv_field(std::string_view text, std::string_view also = {});
+
 }  // namespace sharpen

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 
+#include "base/csv.hpp"
 #include "base/input_file.hpp"
 #include "base/number.hpp"
 #include "base/text_file.hpp"
@@ -21,15 +22,6 @@ namespace {
 void refuse_if_ragged(const CsvCursor& cursor, Index width) {
   const Index found = cursor.count_fields();
   if (found != width) fail_ragged(cursor, found, width);
-}
-
-// Quoted where the reader would trim, split or unquote it.
-std::string ticker_field(const std::string& ticker) {
-  const bool plain = ticker.find_first_of(",;\" \t") == std::string::npos;
-  if (plain) return ticker;
-  std::string out = "\"";
-  for (const char c : ticker) out.append(c == '"' ? 2 : 1, c);
-  return out + "\"";
 }
 
 }  // namespace
@@ -124,7 +116,7 @@ Panel read_panel(const std::filesystem::path& file, PanelKind kind, Cells cells)
 
 std::string panel_csv(const Panel& panel) {
   std::string out = is_ambiguous_header(panel.tickers) ? "period" : "date";
-  for (const std::string& ticker : panel.tickers) out += "," + ticker_field(ticker);
+  for (const std::string& ticker : panel.tickers) out += "," + csv_field(ticker, " ");
   out += "\n";
   for (Index t = 0; t < panel.rows(); ++t) {
     out += panel.dates[at(t)];

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/csv.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/table.hpp"
 
@@ -56,12 +57,7 @@ std::string line_of(const Table& table, const Column& column, const Row& row,
 std::string csv_field(std::string_view text) {
   std::string value = starts_formula(text) && !is_number(text) ? "'" : "";
   value += text;
-  const bool plain = value.find_first_of(",\"\r\n;\t") == std::string::npos &&
-                     (value.empty() || (value.front() != ' ' && value.back() != ' '));
-  if (plain) return value;
-  std::string out = "\"";
-  for (const char c : value) out.append(c == '"' ? 2 : 1, c);
-  return out + '"';
+  return value.empty() ? value : sharpen::csv_field(value);
 }
 
 std::string to_csv(std::span<const Table> tables) {
