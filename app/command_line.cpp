@@ -11,7 +11,7 @@
 #include "help.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/command/json_schema.hpp"
+#include "sharpen/command/json_page.hpp"
 
 namespace sharpen::app {
 
@@ -194,7 +194,7 @@ Request read_command_line(const std::vector<std::string>& arguments) {
     return {.kind = Request::Kind::version, .json = json || is_on(*chosen.front(), "--json")};
   if (version) return {.kind = Request::Kind::version, .json = json};
   if (options_page) return {.kind = Request::Kind::print, .text = settings::options_markdown()};
-  if (json_page) return {.kind = Request::Kind::print, .text = command::json_schema::markdown()};
+  if (json_page) return {.kind = Request::Kind::print, .text = command::json_page()};
   if (chosen.empty()) throw InputError("no command given; see sharpen --help");
   if (json)
     throw InputError(fmt::format("--json goes after the command: sharpen {} --json",

@@ -105,7 +105,7 @@ std::string cleaned_text(const command::Diagnosis& diagnosis) {
 
 }  // namespace
 
-std::string diagnosis_text(const command::Diagnosis& diagnosis) {
+std::string doctor_text(const command::Diagnosis& diagnosis) {
   std::string out = fmt::format("panel      {}: {}, {} assets, {} rows from {} to {}\n",
                                 printable(diagnosis.file, 4 * diagnosis.file.size()),
                                 market::name(diagnosis.settings.kind), diagnosis.assets,

@@ -16,12 +16,13 @@ extern "C" void note_signal(int number) {
 
 }  // namespace
 
-Interrupts::Interrupts() {
-  signal_seen = 0;
-  std::signal(SIGINT, note_signal);
-  std::signal(SIGTERM, note_signal);
+bool interrupted() {
+  [[maybe_unused]] static const bool listening = [] {
+    std::signal(SIGINT, note_signal);
+    std::signal(SIGTERM, note_signal);
+    return true;
+  }();
+  return signal_seen != 0;
 }
-
-bool Interrupts::seen() const { return signal_seen != 0; }
 
 }  // namespace sharpen::app

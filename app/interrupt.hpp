@@ -1,18 +1,11 @@
-// Ctrl-C (SIGINT) and SIGTERM as a question the work can ask. From the making of an Interrupts on,
-// the first signal is noted; a second one ends the program as usual. It stays so when the
-// Interrupts is gone: a signal between the last file and the end of the program has nothing to
-// stop.
+// Ctrl-C (SIGINT) and SIGTERM as a question the work can ask.
 #pragma once
 
 namespace sharpen::app {
 
-class Interrupts {
- public:
-  Interrupts();
-  Interrupts(const Interrupts&) = delete;
-  Interrupts& operator=(const Interrupts&) = delete;
-
-  bool seen() const;
-};
+// Whether a signal came since the question was first asked: until then signals end the program as
+// usual. From then on the first is noted, and a second one ends the program. It stays so after the
+// work: a signal between the last file and the end of the program has nothing to stop.
+bool interrupted();
 
 }  // namespace sharpen::app

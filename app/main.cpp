@@ -15,23 +15,6 @@
 namespace sharpen::app {
 namespace {
 
-void run_command(const settings::Values& values) {
-  switch (values.command()) {
-    case settings::solve: return run_solve(values);
-    case settings::doctor: return run_doctor(values);
-    case settings::simulate: return run_simulate(values);
-    case settings::backtest: return run_backtest(values);
-    case settings::compare: return run_compare(values);
-    case settings::train: return run_train(values);
-    case settings::predict: return run_predict(values);
-    case settings::inspect: return run_inspect(values);
-    case settings::study: return run_study(values);
-    case settings::report: return run_report(values);
-    default: break;
-  }
-  throw std::logic_error("a command of the table has no function");
-}
-
 void run(const std::vector<std::string>& arguments) {
   const Request request = read_command_line(arguments);
   switch (request.kind) {

@@ -120,7 +120,7 @@ std::string figures(const command::Prediction& prediction) {
 
 }  // namespace
 
-std::string prediction_text(const command::Prediction& prediction) {
+std::string predict_text(const command::Prediction& prediction) {
   const bool account = prediction.values.has("previous") || prediction.sizes;
   std::string out = title(prediction) + "\n";
   if (!prediction.held().empty()) out += holdings_table(prediction);

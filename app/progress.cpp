@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "interrupt.hpp"
+
 namespace sharpen::app {
 
 namespace {
@@ -19,6 +21,12 @@ void print_raw(const std::string& text) {
 }
 
 }  // namespace
+
+Control control_of(Progress& progress) {
+  return {.stage = [&progress](std::string_view text) { progress.stage(text); },
+          .progress = [&progress](Index done, Index total) { progress.update(done, total); },
+          .stop = interrupted};
+}
 
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) == 1), started_(Clock::now()) {}
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/view.hpp"
 
 namespace sharpen::app {
@@ -34,5 +35,8 @@ class Progress {
   double drawn_ = -1.0;  // when the bar was last drawn, in seconds of the stage
   bool told_ = false;    // the line of this stage is printed
 };
+
+// What the library asks and tells: signals stop the work, `progress` shows how far it is.
+Control control_of(Progress& progress);
 
 }  // namespace sharpen::app

@@ -105,7 +105,7 @@ std::string title(const command::Solution& solution) {
 
 }  // namespace
 
-std::string solution_text(const command::Solution& solution) {
+std::string solve_text(const command::Solution& solution) {
   const select::Portfolio& portfolio = solution.portfolio;
   const auto sharpe = [&](double value) {
     return fmt::format("{} per period, {} annualised", number(value),

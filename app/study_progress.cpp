@@ -15,15 +15,16 @@ namespace {
 constexpr double kQuick = 2.0;          // seconds that need no word
 constexpr double kBetweenLines = 60.0;  // seconds
 constexpr double kSteps = 1000.0;       // of the bar
+constexpr std::size_t kWidestTitle = 66;
 
 }  // namespace
 
-StudyBar::StudyBar(const std::string& name)
-    : name_(printable(name)),
+StudyBar::StudyBar(std::string_view title)
+    : title_(printable(title, kWidestTitle)),
       terminal_(isatty(STDERR_FILENO) == 1),
       started_(Clock::now()),
       said_(started_) {
-  bar_.stage("study " + name_);
+  bar_.stage(title_);
 }
 
 void StudyBar::show(const study::StudyProgress& now) {
@@ -45,11 +46,10 @@ void StudyBar::say(const study::StudyProgress& now, double share) {
   const double elapsed = since(started_);
   const std::string left =
       share > 0.02 ? fmt::format(", about {:.0f} s left", elapsed * (1.0 - share) / share) : "";
-  const std::string line =
-      fmt::format("sharpen: study {}: {} of {} cell{}{} after {:.0f} s{}; {}\n", name_,
-                  now.cells_done, now.cells, now.cells == 1 ? "" : "s",
-                  now.failed > 0 ? fmt::format(" ({} failed)", now.failed) : "", elapsed, left,
-                  printable(now.doing));
+  const std::string line = fmt::format(
+      "sharpen: {}: {} of {} cell{}{} after {:.0f} s{}; {}\n", title_, now.cells_done, now.cells,
+      now.cells == 1 ? "" : "s", now.failed > 0 ? fmt::format(" ({} failed)", now.failed) : "",
+      elapsed, left, printable(now.doing));
   std::fwrite(line.data(), 1, line.size(), stderr);
   std::fflush(stderr);
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
 
 #include "progress.hpp"
 #include "sharpen/study/run.hpp"
@@ -11,7 +12,8 @@ namespace sharpen::app {
 
 class StudyBar {
  public:
-  explicit StudyBar(const std::string& name);
+  // `title`: "study NAME"
+  explicit StudyBar(std::string_view title);
   // By one thread at a time.
   void show(const study::StudyProgress& now);
 
@@ -19,7 +21,7 @@ class StudyBar {
   using Clock = std::chrono::steady_clock;
   void say(const study::StudyProgress& now, double share);
 
-  std::string name_;
+  std::string title_;
   bool terminal_;
   Clock::time_point started_, said_;
   bool spoken_ = false;

@@ -31,9 +31,7 @@ std::string cell_name(const study::Results& results, const study::Cell& cell) {
                      printable(method.name), cell.seed ? fmt::format(", seed {}", *cell.seed) : "");
 }
 
-}  // namespace
-
-std::string study_text(const study::Tally& tally, const std::filesystem::path& file) {
+std::string run_text(const study::Tally& tally, const std::filesystem::path& file) {
   std::string out =
       line("cells", fmt::format("{} of {} done{}", tally.done, tally.cells,
                                 tally.failed > 0 ? fmt::format(", {} failed", tally.failed) : ""));
@@ -56,25 +54,31 @@ std::string estimate_text(const study::Estimate& estimate, int threads) {
   return out;
 }
 
-std::string list_text(const study::Results& results, const std::filesystem::path& file) {
-  Index done = 0, failed = 0, missing = 0;
+std::string list_text(const command::StudyAnswer& answer) {
+  const study::Results& results = answer.results;
   std::string rows;
   for (const study::Cell& cell : results.cells) {
-    const bool is_done = cell.state == study::CellState::done;
-    const bool is_failed = cell.state == study::CellState::failed;
-    ++(is_done ? done : is_failed ? failed : missing);
-    rows += fmt::format("{:<8} {}",
-                        is_done     ? "done"
-                        : is_failed ? "failed"
-                                    : "missing",
-                        cell_name(results, cell));
-    if (is_done) rows += fmt::format(" ({})", duration(cell.seconds));
-    if (is_failed) rows += ": " + printable(cell.reason, 400);
+    rows += fmt::format("{:<8} {}", command::state_name(cell.state), cell_name(results, cell));
+    if (cell.state == study::CellState::done) rows += fmt::format(" ({})", duration(cell.seconds));
+    if (cell.state == study::CellState::failed) rows += ": " + printable(cell.reason, 400);
     rows += "\n";
   }
-  return fmt::format("{}: {}, {}: {} done, {} failed, {} missing\n{}", shown(file),
-                     printable(results.name), counted(done + failed + missing, "cell"), done,
-                     failed, missing, rows);
+  const auto [cells, done, failed, missing] = answer.counts();
+  return fmt::format("{}: {}, {}: {} done, {} failed, {} missing\n{}", shown(answer.file),
+                     printable(results.name), counted(cells, "cell"), done, failed, missing, rows);
+}
+
+}  // namespace
+
+std::string study_text(const command::StudyAnswer& answer) {
+  using Action = command::StudyAnswer::Action;
+  switch (answer.action) {
+    case Action::config: return answer.config;
+    case Action::list: return list_text(answer);
+    case Action::dry_run: return estimate_text(answer.estimate, answer.threads);
+    case Action::run: break;
+  }
+  return run_text(answer.tally, answer.file);
 }
 
 }  // namespace sharpen::app

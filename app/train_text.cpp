@@ -62,7 +62,8 @@ std::string train_text(const command::TrainAnswer& answer) {
   return out;
 }
 
-std::string plan_text(const learn::TrainingPlan& plan, const learn::TrainSettings& settings) {
+std::string plan_text(const command::PlannedTraining& planned) {
+  const auto& [plan, settings] = planned;
   return fmt::format(
       "{} to train on, {} to validate on, {} per epoch\n"
       "{} of {} parameters, {} at most\n"

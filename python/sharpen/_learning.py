@@ -39,7 +39,7 @@ class Model:
     @property
     def assets(self) -> List[str]:
         """The assets it knows, in its order."""
-        return list(self._facts["assets"])
+        return list(self._facts["tickers"])
 
     @property
     def settings(self) -> Dict[str, Any]:
@@ -49,7 +49,7 @@ class Model:
     @property
     def info(self) -> Dict[str, Any]:
         """Dates, samples and parameters."""
-        left_out = ("assets", "members", "settings")
+        left_out = ("k", "tickers", "members", "settings")
         return {key: value for key, value in self._facts.items() if key not in left_out}
 
     @property
@@ -117,7 +117,7 @@ def train(
         raise InputError("resume has no meaning here; it goes with out")
     source = _panels.source("train", prices, returns, gross, given)
     with _progress.bar(progress) as report:
-        core, messages, _ = _core.train({**given, **source.settings}, source.panel, report)
+        core, messages = _core.train({**given, **source.settings}, source.panel, report)
     _commands.warn(messages)
     return Model(core, messages)
 
@@ -236,18 +236,11 @@ def predict(
         given["previous"] = os.fspath(previous)
     elif previous is not None:
         held = _weights_of(previous)
+    for name, file in (("out", out), ("trades", trades)):
+        if file is not None:
+            given[name] = _panels.path_text(file, name)
     source = _panels.source("predict", prices, returns, gross, given)
-    if source.panel is not None and returns is not None and "capital" in given:
-        raise InputError("capital needs prices to count shares by; give prices")
-    files = {"out": out, "trades": trades}
-    to = {name: None if f is None else _panels.path_text(f, name) for name, f in files.items()}
-    all_given = {**given, **source.settings}
-    _panels.keep_inputs(to, _settings.files_read("predict", all_given))
-    found = _core.predict(all_given, core, source.panel, held)
-    if to["out"] is not None:
-        found.write_portfolio(to["out"])
-    if to["trades"] is not None:
-        found.write_trades(to["trades"])
+    found = _core.predict({**given, **source.settings}, core, source.panel, held)
     prediction = Prediction(found, source)
     _commands.warn(prediction.warnings)
     return prediction

@@ -44,9 +44,15 @@ class Source:
 
 
 def source(
-    function: str, prices: Any, returns: Any, gross: Any, given: Dict[str, str]
+    function: str,
+    prices: Any,
+    returns: Any,
+    gross: Any,
+    given: Dict[str, str],
+    padded: bool = True,
 ) -> Source:
-    """From the arguments ``prices``, ``returns`` and ``gross`` that most functions have."""
+    """From the arguments ``prices``, ``returns`` and ``gross`` that most functions have. Rows
+    without dates are numbered; ``padded``: with leading zeros."""
     gross = switch("gross", gross)
     if prices is None and returns is None:
         raise TypeError(f"{function}() needs prices, or returns=")
@@ -67,7 +73,7 @@ def source(
             raise InputError(
                 f"{bound} needs a panel with dates; give a DataFrame with one row for each"
             )
-    labels = row_labels(table)
+    labels = row_labels(table) if padded else table.labels
     kind = "gross" if gross else name
     panel = _core.Panel(table.values, table.names, labels, table.dated, kind, name)
     return Source(panel, {}, table.dtype, table, {label: i for i, label in enumerate(labels)})
@@ -122,28 +128,6 @@ def _counted(table: _data.Table, name: str, rows: Source) -> List[str]:
         raise InputError(f"{name}: its rows have another order than the panel's; sort them")
     labels = list(rows.rows)
     return [labels[at[label]] for label in own]
-
-
-def keep_inputs(outputs: Dict[str, Optional[str]], inputs: Dict[str, Optional[str]]) -> None:
-    """No file is written over what is read, nor over another one, whatever names it goes by."""
-    written: Dict[str, str] = {}
-    for name, file in outputs.items():
-        if file is None:
-            continue
-        for other, read in inputs.items():
-            if read is not None and os.path.isfile(file) and _same_file(file, read):
-                raise InputError(f"{name} would replace what {other} reads; give it another name")
-        for other, before in written.items():
-            if _same_file(file, before):
-                raise InputError(f"{name} would replace {other}; give it another name")
-        written[name] = file
-
-
-def _same_file(a: str, b: str) -> bool:
-    try:
-        return os.path.samefile(a, b)
-    except (OSError, ValueError):  # one of them is not there yet
-        return os.path.realpath(a) == os.path.realpath(b)
 
 
 def need_pandas(what: str) -> Any:

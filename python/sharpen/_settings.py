@@ -46,12 +46,6 @@ def table(command: str) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in _core.settings_of(command) if row["keyword"]}
 
 
-def files_read(command: str, given: dict[str, str]) -> dict[str, str | None]:
-    """What the settings of a command name to be read, by their names; None for what is not given."""
-    rows = _core.settings_of(command)
-    return {row["name"]: given.get(row["name"]) for row in rows if row["input_file"]}
-
-
 def texts(
     function: str,
     command: str,

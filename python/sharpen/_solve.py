@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
-from . import _core, _data, _panels, _settings, _threads
+from . import _commands, _core, _data, _panels, _settings, _threads
 from ._core import InputError
 from ._warnings import SharpenWarning as SharpenWarning
 from ._warnings import warn
 
+# Keys of `sharpen solve --json` that are no figures: settings, and what has attributes of its own.
+_NO_FIGURES = "sizing net form sdr sharpe_upper_bound_annualized holdings best_left_out".split()
 
 
 class Portfolio:
@@ -19,7 +20,8 @@ class Portfolio:
 
     def __init__(self, solved: _core.Solved, dtype: np.dtype[Any], columns: Any = None) -> None:
         self._solved = solved
-        self._figures = dict(solved.figures)
+        told = _commands.figures(solved.json())
+        self._figures = {key: value for key, value in told.items() if key not in _NO_FIGURES}
         self._columns = columns
         self._labels = _data.relabelled(solved.names, columns)
         self.names: list[Any] = list(self._labels)  # as the caller calls them
@@ -200,20 +202,9 @@ def _solved(
         raise InputError("gross has no meaning here; it goes with returns")
     if isinstance(data, tuple) or (isinstance(data, list) and _is_pair(data)):
         return _from_moments(tuple(data), given)
-    kind = "prices" if returns is None else "gross" if gross else "returns"
-    source = data if returns is None else returns
-    if isinstance(source, (str, os.PathLike)):
-        return _core.solve_file(os.fspath(source), kind, given), np.dtype(np.float64), None
-    table = _data.table(source, "prices" if returns is None else "returns")
-    for name in ("from", "to"):
-        if name in given and not table.dated:
-            raise InputError(
-                f"{name} needs a panel with dates; give a DataFrame with one row for each"
-            )
-    solved = _core.solve_panel(
-        table.values, table.names, table.labels, table.dated, kind, given
-    )
-    return solved, table.dtype, table.columns
+    source = _panels.source("solve", data, returns, gross, given, padded=False)
+    columns = None if source.table is None else source.table.columns
+    return _core.solve({**given, **source.settings}, source.panel), source.dtype, columns
 
 
 def _is_pair(data: list[Any]) -> bool:
@@ -226,11 +217,6 @@ def _from_moments(
 ) -> tuple[_core.Solved, np.dtype[Any], Any]:
     if len(pair) != 2:
         raise InputError(f"moments are a pair (mu, Sigma), not {len(pair)} values")
-    for name, row in _settings.table("solve").items():
-        if row["needs_panel"] and name.replace("_", "-") in given:
-            raise InputError(f"{name} has no meaning here; it goes with prices or returns")
-    if given.get("form") == "low-rank":
-        raise InputError("form = low-rank needs a window of returns; given moments are dense")
     mu, Sigma, columns = _moments(*pair)
     names = _data.numbered(len(mu)) if columns is None else [str(c) for c in columns]
     solved = _core.solve_moments(

@@ -151,8 +151,9 @@ def study(
         given["preset"] = str(preset)
     if out is not None:
         given["out"] = _panels.path_text(out, "out")
-    if force:
-        given["force"] = "true"
+    for name, on in (("force", force), ("dry-run", dry_run)):
+        if on:
+            given[name] = "true"
     if prices is not None and returns is not None:
         raise TypeError("study() takes either prices or returns=, not both")
     if _panels.switch("gross", gross):
@@ -164,17 +165,21 @@ def study(
             place = "." if dry_run and out is None else out  # a dry run keeps nothing
             given[name] = ",".join(_markets.files_of(value, name, place, markets))
         with _progress.bar(progress) as report_to:
-            if dry_run:
-                counts, messages = _core.estimate_study(given, file, report_to)
-                _commands.warn(messages)
-                return dict(counts)
-            path, tally, messages = _core.run_study(given, file, report_to)
+            text, messages = _core.run_study(given, file, report_to)
+    facts = json.loads(text)
+    tally = {key: value for key, value in facts.items() if key in _COUNTS}
+    if dry_run:
+        _commands.warn(messages)
+        return tally
     if tally["failed"]:
         lost = f"{tally['failed']} of {tally['cells']} cells failed"
         messages.append(f"{lost}; cells has the reasons, retry=True tries them again")
     messages = [*markets.set_aside, *messages]
     _commands.warn(messages)
-    return Study(path, tally, messages)
+    return Study(facts["db"], tally, messages)
+
+
+_COUNTS = "cells done failed missing computed trainings seconds minutes gigabytes".split()
 
 
 def _as_list(value: Any) -> List[Any]:
@@ -244,12 +249,6 @@ class Report:
         return f"<sharpen.Report of {self.file}: {facts['done']} of {facts['cells']} cells done>"
 
 
-_ENDINGS = {
-    "": "text", ".txt": "text", ".html": "html", ".htm": "html", ".md": "md", ".tex": "latex",
-    ".csv": "csv",
-}
-
-
 def _names(tables: Any, argument: str) -> List[str]:
     if tables is None:
         return []
@@ -283,16 +282,10 @@ def report(
     place = None if out is None else _panels.path_text(out, "out")
     names = _names(table, "table")
     if place is not None:
-        _core.check_place(place, file, force)
+        _core.check_report_file(place, file, force)
     elif force:
         raise InputError("force has no meaning here; it goes with out")
-    ending = "" if place is None else Path(place).suffix
-    if format is None and ending not in _ENDINGS:
-        raise InputError(
-            f"out = {place} has an ending of no format; use .html, .htm, .txt, .md, .tex or .csv, "
-            "or give format"
-        )
-    wanted = format or _ENDINGS[ending]
+    wanted = format or _core.report_format(place or "")
     with _progress.bar(progress) as report_to:
         core = _core.read_study(file, given, True, report_to)
     found = Report(core, file, given)

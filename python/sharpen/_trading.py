@@ -166,9 +166,8 @@ def backtest(
     """
     given = _commands.texts("backtest", settings)
     force = _panels.switch("force", force)
-    if out is not None:
-        _core.check_folder(_panels.path_text(out, "out"), force)
-    elif force:
+    folder = None if out is None else _panels.path_text(out, "out")
+    if force and folder is None:
         raise InputError("force has no meaning here; it goes with out")
     if signal is not None and "framework" not in given:
         given["framework"] = "signal"
@@ -186,15 +185,13 @@ def backtest(
     elif signal is not None:
         predictions = _panels.matching(signal, "signal", source)
     given = {**given, **source.settings}
-    if out is not None:
-        read = _settings.files_read("backtest", given)
-        for file in _core.backtest_file_names():
-            _panels.keep_inputs({"out": os.path.join(os.fspath(out), file)}, read)
+    if folder is not None:
+        _core.check_folder(given, folder, force)
     with _progress.bar(progress) as report:
         tested = _core.backtest(given, source.panel, predictions, core, report)
     found = Backtest(tested, source)
-    if out is not None:
-        found.save(out, force)
+    if folder is not None:
+        found.save(folder, force)
     _commands.warn(found.warnings)
     return found
 
@@ -240,16 +237,18 @@ def compare(
     ``sharpen compare --json``: ``p_value``, ``difference``, ``verdict`` and so on.
     """
     given = _commands.texts("compare", settings)
-    first, second = _run_of(a, "a"), _run_of(b, "b")
+    first, second = _run_of(a, "a", "first", given), _run_of(b, "b", "second", given)
     with _progress.bar(progress) as report:
         found = Comparison(*_core.compare(given, first, second, report))
     _commands.warn(found.warnings)
     return found
 
 
-def _run_of(run: Any, name: str) -> Any:
+def _run_of(run: Any, name: str, setting: str, given: Dict[str, str]) -> Any:
+    """What the test needs of a backtest; None for a folder, which is a setting."""
     if isinstance(run, Backtest):
         return run._core.run()
     if isinstance(run, (str, os.PathLike)):
-        return os.fspath(run)
+        given[setting] = os.fspath(run)
+        return None
     raise TypeError(f"{name} is of type {type(run).__name__}; give a Backtest or a folder")

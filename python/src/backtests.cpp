@@ -1,5 +1,6 @@
 // sharpen.backtest and sharpen.compare.
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -13,11 +14,8 @@
 
 #include "models.hpp"
 #include "panels.hpp"
-#include "sharpen/base/error.hpp"
 #include "sharpen/command/backtest.hpp"
 #include "sharpen/command/compare.hpp"
-#include "sharpen/command/output_folder.hpp"
-#include "sharpen/learn/train.hpp"
 #include "work.hpp"
 
 namespace sharpen::python {
@@ -37,25 +35,12 @@ std::unique_ptr<Tested> backtested(const SettingTexts& given, const MemoryPanel*
                                    nb::object report) {
   Work work(std::move(report));
   auto answer = work.run([&] {
-    const Values values = values_with_preset(settings::backtest, given);
     command::BacktestInputs inputs;
     inputs.panel = copy_of(panel);
     if (signal != nullptr) inputs.signal = signal->raw.panel;
     if (model != nullptr) inputs.model = model->model;
-    work.stage("reading the panel");
-    command::BacktestJob job = command::read_backtest(values, std::move(inputs), Log());
-    try {
-      return command::run_job(std::move(job),
-                              {.stage = [&](std::string_view text) { work.stage(text); },
-                               .progress =
-                                   [&](Index done, Index total) {
-                                     work.progress(static_cast<double>(done),
-                                                   static_cast<double>(total));
-                                   },
-                               .stop = [&] { return work.stopped(); }});
-    } catch (const learn::Diverged& diverged) {
-      throw Failure(diverged.marked());
-    }
+    return command::backtest_answer(values_with_preset(settings::backtest, given),
+                                    std::move(inputs), Log(), work.control());
   });
   return std::make_unique<Tested>(Tested{std::move(answer)});
 }
@@ -121,13 +106,13 @@ Files files(const Tested& self) {
 
 void write(const std::string& folder, bool force, const Files& contents) {
   const nb::gil_scoped_release release;
-  const command::OutputFolder out(folder, force, "backtest", command::backtest_file_names());
-  out.write(contents);
+  command::backtest_folder(Values(settings::backtest), folder, force).write(contents);
 }
 
-void check_folder(const std::string& folder, bool force) {
+// Raises InputError for a folder that cannot be written to.
+void check_folder(const SettingTexts& given, const std::string& folder, bool force) {
   const nb::gil_scoped_release release;
-  command::OutputFolder(folder, force, "backtest", command::backtest_file_names());
+  command::backtest_folder(values_of(settings::backtest, given), folder, force);
 }
 
 // What a comparison needs of a run: label, dates, returns, periods a year, the risk-free rate of a
@@ -142,13 +127,8 @@ RunParts run_parts(const Tested& self) {
           run.risk_free,     self.answer.date(run.stats_from)};
 }
 
-// The parts of a backtest, or the folder of one.
-command::NamedRun named_run(const nb::object& source, const char* argument) {
-  if (nb::isinstance<nb::str>(source)) {
-    const auto folder = nb::cast<std::string>(source);
-    return {folder, backtest::read_run(folder)};
-  }
-  auto [label, dates, returns, periods, rate, start] = nb::cast<RunParts>(source);
+command::NamedRun named_run(RunParts parts, const char* argument) {
+  auto [label, dates, returns, periods, rate, start] = std::move(parts);
   return {argument,
           {.label = std::move(label),
            .dates = std::move(dates),
@@ -158,22 +138,19 @@ command::NamedRun named_run(const nb::object& source, const char* argument) {
            .stats_from_date = std::move(start)}};
 }
 
-nb::tuple compared(const SettingTexts& given, const nb::object& a, const nb::object& b,
+// `a`, `b`: of backtests; none: the settings first and second name their folders.
+nb::tuple compared(const SettingTexts& given, std::optional<RunParts> a, std::optional<RunParts> b,
                    nb::object report) {
-  const command::NamedRun first = named_run(a, "a"), second = named_run(b, "b");
   Work work(std::move(report));
   const command::Comparison found = work.run([&] {
-    work.stage("resampling");
-    return command::compare_runs(first, second, values_of(settings::compare, given),
-                                 {.progress =
-                                      [&](Index done, Index total) {
-                                        work.progress(static_cast<double>(done),
-                                                      static_cast<double>(total));
-                                      },
-                                  .stop = [&] { return work.stopped(); }});
+    command::CompareInputs inputs;
+    if (a) inputs.a = named_run(std::move(*a), "a");
+    if (b) inputs.b = named_run(std::move(*b), "b");
+    return command::compare_answer(values_of(settings::compare, given), std::move(inputs),
+                                   work.control());
   });
-  return nb::make_tuple(command::comparison_json(found),
-                        in_python_words(command::comparison_text(found)));
+  return nb::make_tuple(command::compare_json(found),
+                        in_python_words(command::compare_text(found)));
 }
 
 }  // namespace
@@ -194,11 +171,10 @@ void add_backtests(nb::module_& module) {
       .def("files", &files, "Names and contents of the files that out has.");
   module.def("backtest", &backtested, nb::arg("settings"), nb::arg("panel").none(),
              nb::arg("signal").none(), nb::arg("model").none(), nb::arg("report").none());
-  module.def("backtest_file_names", &command::backtest_file_names,
-             "All that out may come to hold.");
   module.def("write_backtest", &write, nb::arg("folder"), nb::arg("force"), nb::arg("files"));
-  module.def("check_folder", &check_folder, nb::arg("folder"), nb::arg("force"));
-  module.def("compare", &compared, nb::arg("settings"), nb::arg("a"), nb::arg("b"),
+  module.def("check_folder", &check_folder, nb::arg("settings"), nb::arg("folder"),
+             nb::arg("force"));
+  module.def("compare", &compared, nb::arg("settings"), nb::arg("a").none(), nb::arg("b").none(),
              nb::arg("report").none());
 }
 

@@ -6,13 +6,10 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <cmath>
 #include <memory>
 
 #include "models.hpp"
 #include "panels.hpp"
-#include "sharpen/base/error.hpp"
-#include "sharpen/base/new_file.hpp"
 #include "sharpen/command/inspect.hpp"
 #include "sharpen/command/predict.hpp"
 #include "sharpen/command/train.hpp"
@@ -44,21 +41,19 @@ std::string epoch_text(const learn::EpochReport& report, Index ensemble) {
   return text;
 }
 
-// The model, the warnings and the seconds it took.
+// The model and the warnings.
 nb::tuple train(const SettingTexts& given, const MemoryPanel* panel, nb::object report) {
   Work work(std::move(report));
   auto answer = work.run([&] {
     const Values values = values_with_preset(settings::train, given);
-    command::check_training_settings(values);
-    work.stage("training");
-    command::TrainJob job = command::read_training(values, copy_of(panel), Log());
-    const Index ensemble = job.settings.ensemble;
     learn::TrainControl control{work.control()};
-    control.epoch = [&](const learn::EpochReport& at) { work.note(epoch_text(at, ensemble)); };
-    return command::run_job(std::move(job), control);
+    control.epoch = [&](const learn::EpochReport& at) {
+      work.note(epoch_text(at, values.integer("ensemble")));
+    };
+    return command::train_answer(values, copy_of(panel), Log(), control);
   });
   return nb::make_tuple(std::make_unique<MemoryModel>(MemoryModel{std::move(answer.model)}),
-                        in_python_words(answer.warnings), answer.seconds);
+                        in_python_words(answer.warnings));
 }
 
 // A prediction, ready to be asked.
@@ -72,8 +67,6 @@ std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel*
                                    const MemoryPanel* panel,
                                    const std::optional<Portfolio>& previous) {
   const nb::gil_scoped_release release;
-  const Values values = values_of(settings::predict, given);
-  command::check_predict_settings(values);
   command::PredictInputs inputs;
   if (model != nullptr) inputs.model = model->model;
   inputs.panel = copy_of(panel);
@@ -81,20 +74,8 @@ std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel*
     inputs.previous.emplace();
     for (const auto& [asset, weight] : *previous) inputs.previous->push_back({asset, weight});
   }
-  return std::make_unique<Predicted>(
-      Predicted{command::predict_answer(values, std::move(inputs), Log())});
-}
-
-void write_portfolio(const Predicted& self, const std::string& file) {
-  const nb::gil_scoped_release release;
-  std::vector<backtest::Position> positions;
-  for (const Index i : self.prediction.held()) positions.push_back({i, self.prediction.weight(i)});
-  write_file(file, backtest::portfolio_csv(positions, self.prediction.input.model.tickers));
-}
-
-void write_trades(const Predicted& self, const std::string& file) {
-  const nb::gil_scoped_release release;
-  write_file(file, command::trade_csv(self.prediction.trades, self.prediction.sizes.has_value()));
+  return std::make_unique<Predicted>(Predicted{
+      command::predict_answer(values_of(settings::predict, given), std::move(inputs), Log())});
 }
 
 }  // namespace
@@ -129,9 +110,7 @@ void add_models(nb::module_& module) {
       .def_prop_ro("mu", [](const Predicted& self) { return array_of(self.prediction.mu); })
       .def_prop_ro("warnings",
                    [](const Predicted& self) { return in_python_words(self.prediction.warnings); })
-      .def("json", [](const Predicted& self) { return command::prediction_json(self.prediction); })
-      .def("write_portfolio", &write_portfolio, nb::arg("file"))
-      .def("write_trades", &write_trades, nb::arg("file"));
+      .def("json", [](const Predicted& self) { return command::predict_json(self.prediction); });
   module.def("predict", &predict, nb::arg("settings"), nb::arg("model").none(),
              nb::arg("panel").none(), nb::arg("previous").none());
 }

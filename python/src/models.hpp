@@ -1,9 +1,6 @@
 // sharpen._core.Model: a trained model in memory.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "module.hpp"
 #include "sharpen/learn/model.hpp"
 

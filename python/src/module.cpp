@@ -3,12 +3,15 @@
 #include <exception>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/learn/train.hpp"
+#include "sharpen/study/store.hpp"
 
 namespace sharpen::python {
 
 namespace {
 
-// InputError is a ValueError of this package; a Failure is no fault of the input.
+// InputError is a ValueError of this package; a Failure is no fault of the input, nor is a training
+// that diverges or a file that cannot be written.
 void add_exceptions(nb::module_& module) {
   static nb::handle input_error, failure;
   input_error = nb::exception<InputError>(module, "InputError", PyExc_ValueError).release();
@@ -20,6 +23,10 @@ void add_exceptions(nb::module_& module) {
     } catch (const InputError& error) {
       PyErr_SetString(input_error.ptr(), in_python_words(error.marked()).c_str());
     } catch (const Failure& error) {
+      PyErr_SetString(failure.ptr(), in_python_words(error.marked()).c_str());
+    } catch (const learn::Diverged& error) {
+      PyErr_SetString(failure.ptr(), in_python_words(error.marked()).c_str());
+    } catch (const study::StoreFailure& error) {
       PyErr_SetString(failure.ptr(), in_python_words(error.marked()).c_str());
     }
   });
@@ -43,5 +50,4 @@ NB_MODULE(_core, module) {
   sharpen::python::add_backtests(module);
   sharpen::python::add_estimator(module);
   sharpen::python::add_study(module);
-  sharpen::python::add_doctor(module);
 }

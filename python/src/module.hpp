@@ -23,7 +23,6 @@ void add_models(nb::module_& module);
 void add_backtests(nb::module_& module);
 void add_estimator(nb::module_& module);
 void add_study(nb::module_& module);
-void add_doctor(nb::module_& module);
 
 // Float64, C order, on the CPU: the Python layer converts what is not, and says so in its own
 // words; this is the last line of defence.

@@ -1,4 +1,4 @@
-// Panels from arrays, and simulated ones.
+// Panels from arrays, simulated ones, and what is wrong with them.
 #include "panels.hpp"
 
 #include <nanobind/stl/map.h>
@@ -6,7 +6,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/market/simulate.hpp"
+#include "sharpen/command/doctor.hpp"
+#include "sharpen/command/simulate.hpp"
 
 namespace sharpen::python {
 
@@ -35,19 +36,19 @@ nb::tuple simulate(const SettingTexts& given) {
   market::SimulatedMarket found;
   {
     const nb::gil_scoped_release release;
-    const settings::Values values = values_of(settings::simulate, given);
-    found = market::simulate_market({.assets = values.integer("assets"),
-                                     .days = values.integer("days"),
-                                     .seed = static_cast<std::uint64_t>(values.integer("seed")),
-                                     .predictability = values.real("predictability"),
-                                     .factors = values.integer("factors"),
-                                     .start_date = values.text("start-date")});
+    found = command::simulate_answer(values_of(settings::simulate, given), true).market;
   }
   const auto rows = static_cast<std::size_t>(found.prices.rows());
   const auto n = static_cast<std::size_t>(found.prices.n());
   return nb::make_tuple(found.prices.dates, found.prices.tickers,
                         array_of(std::move(found.prices.values), {rows, n}),
                         array_of(std::move(found.expected_returns), {rows - 1, n}));
+}
+
+std::string doctor(const SettingTexts& given, const MemoryPanel* panel) {
+  const nb::gil_scoped_release release;
+  return command::doctor_json(
+      command::doctor_answer(values_of(settings::doctor, given), copy_of(panel), Log()));
 }
 
 }  // namespace
@@ -71,6 +72,8 @@ void add_panels(nb::module_& module) {
           nb::arg("file"), "The panel as a CSV file.");
   module.def("simulate", &simulate, nb::arg("settings"),
              "Dates, names, prices (days, n), expected returns (days - 1, n).");
+  module.def("doctor", &doctor, nb::arg("settings"), nb::arg("panel").none(),
+             "The answer of `sharpen doctor --json`.");
 }
 
 }  // namespace sharpen::python

@@ -80,8 +80,6 @@ nb::list settings_of(const std::string& command) {
                                                                        : setting.words_for(wanted));
     const std::vector<std::string_view> choices = setting.all_choices();
     row["choices"] = std::vector<std::string>(choices.begin(), choices.end());
-    row["input_file"] = setting.is(settings::input_file);
-    row["needs_panel"] = setting.is(settings::needs_panel);
     row["keyword"] = (setting.shell_only & wanted) == 0;
     out.append(row);
   }

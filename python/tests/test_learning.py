@@ -128,7 +128,7 @@ def test_no_file_is_written_over_what_is_read(market, model, tmp_path, monkeypat
                                 **{argument: to})
     with pytest.raises(sharpen.InputError, match="out would replace what returns reads"):
         sharpen.predict("m.sharpen", returns="returns.csv", asof=asof, out="returns.csv")
-    with pytest.raises(sharpen.InputError, match="trades would replace out"):
+    with pytest.raises(sharpen.InputError, match="out and trades are the same file"):
         model.predict(market, asof=asof, out="new.csv", trades=tmp_path / "new.csv")
     with pytest.raises(sharpen.InputError, match="out would replace what prices reads"):
         sharpen.train("link.csv", k=3, lookback=5, hidden=[8], epochs=1, out="prices.csv",

@@ -82,7 +82,7 @@ def test_other_data_do_not_take_the_place_of_what_is_there(market, tmp_path):
         found = sharpen.study({"small": market * 2}, **settings, out=tmp_path, force=True)
     after = files_of(tmp_path)
     assert after["small-1.csv"] == before["small.csv"] != after["small.csv"]
-    assert len(found.warnings) == 2 and "the study.db that was there is now" in found.warnings[1]
+    assert len(found.warnings) == 2 and "the study that was there is now" in found.warnings[1]
 
 
 def test_files_of_the_user_stay(market, tmp_path):

@@ -13,6 +13,14 @@ namespace sharpen::command {
 namespace {
 
 using backtest::BacktestSettings;
+
+// Everything that a backtest needs, read and cleaned.
+struct Job {
+  BacktestAnswer answer;  // without a result
+  std::optional<market::Panel> signal;
+  std::optional<learn::Model> model;
+};
+
 using settings::Origin;
 using settings::Values;
 
@@ -107,7 +115,9 @@ void check_backtest_settings(const Values& values) {
   check_settings(values, backtest::backtest_settings(values));
 }
 
-BacktestJob read_backtest(const Values& given, BacktestInputs inputs, const Log& log) {
+namespace {
+
+Job read_backtest(const Values& given, BacktestInputs inputs, const Log& log) {
   std::optional<learn::Model> model = std::move(inputs.model);
   if (given.has("model")) {
     check_backtest_settings(given);
@@ -129,7 +139,7 @@ BacktestJob read_backtest(const Values& given, BacktestInputs inputs, const Log&
   return {std::move(answer), std::move(signal), std::move(model)};
 }
 
-BacktestAnswer run_job(BacktestJob job, const Control& control) {
+BacktestAnswer run(Job job, const Control& control) {
   BacktestAnswer answer = std::move(job.answer);
   const Threads threads(static_cast<int>(answer.values.integer("threads")));
   answer.settings.bootstrap.stop = control.stop;
@@ -146,6 +156,14 @@ BacktestAnswer run_job(BacktestJob job, const Control& control) {
   const auto& found = answer.result.warnings;
   answer.warnings.insert(answer.warnings.end(), found.begin(), found.end());
   return answer;
+}
+
+}  // namespace
+
+BacktestAnswer backtest_answer(const Values& values, BacktestInputs inputs, const Log& log,
+                               const Control& control) {
+  control.begin("reading the panel");
+  return run(read_backtest(values, std::move(inputs), log), control);
 }
 
 std::string BacktestAnswer::date(Index period) const {

@@ -1,18 +1,34 @@
-// The answer of `sharpen backtest --json`, which is also metrics.json; docs/json.md lists every
-// key.
+// The answer of `sharpen backtest --json`, which is also metrics.json.
 #include <algorithm>
 #include <cmath>
 
-#include "command/json_text.hpp"
+#include "command/json_keys.hpp"
 #include "sharpen/backtest/run_files.hpp"
 #include "sharpen/base/reference.hpp"
 #include "sharpen/command/backtest.hpp"
+#include "sharpen/command/keep_inputs.hpp"
+#include "sharpen/solve/registry.hpp"
 
 namespace sharpen::command {
 
 namespace {
 
-Json date_or_null(const std::string& date) { return date.empty() ? Json(nullptr) : Json(date); }
+using Answer = BacktestAnswer;
+using backtest::Metrics;
+
+// Parts of the section: the run, and what it is compared with.
+enum Part { kRun, kBenchmark };
+
+// Json of a figure of the metrics.
+template <class Field>
+auto metric(Field field) {
+  return [field](const Answer& answer) { return answer.result.metrics.*field; };
+}
+// A date of the run, null for what never happened.
+template <class Period>
+auto date_of(Period period) {
+  return [period](const Answer& answer) { return text_or_null(answer.date(period(answer))); };
+}
 
 Json value_json(const settings::Values& values, const settings::Setting& setting) {
   using settings::Kind;
@@ -39,33 +55,6 @@ Json settings_json(const settings::Values& values) {
   return out;
 }
 
-Json cleaning_json(const market::PanelInput& input) {
-  Json out;
-  out["universe"] = market::name(input.settings.universe);
-  out["on_suspect"] = market::name(input.settings.on_suspect);
-  out["findings"] = Json::array();
-  for (const market::Finding& finding : input.cleaning.findings) {
-    Json item;
-    item["rule"] = market::name(finding.rule);
-    item["ticker"] = finding.ticker.empty() ? Json(nullptr) : Json(finding.ticker);
-    item["from"] = finding.first_date;
-    item["to"] = finding.last_date;
-    item["size"] = finding.size;
-    item["question"] = finding.question;
-    item["done"] = finding.done;
-    out["findings"].push_back(item);
-  }
-  out["dropped"] = Json::array();
-  for (const market::Dropped& dropped : input.cleaning.dropped) {
-    Json item;
-    item["ticker"] = dropped.ticker;
-    item["reason"] = dropped.reason;
-    out["dropped"].push_back(item);
-  }
-  out["dropped_days"] = input.cleaning.dropped_days;
-  return out;
-}
-
 Json status_counts(const backtest::Run& run) {
   Json out;
   for (int s = 0; s < backtest::kPeriodStatuses; ++s) {
@@ -76,146 +65,262 @@ Json status_counts(const backtest::Run& run) {
   return out;
 }
 
-void add_sharpe(const BacktestAnswer& answer, Json& out) {
-  const backtest::Metrics& m = answer.result.metrics;
-  const backtest::SharpeStatistics& s = answer.result.statistics;
-  out["sharpe"] = m.sharpe;
-  out["sharpe_annualized"] = m.sharpe_annualized;
-  out["sharpe_ci"] = {s.interval.low, s.interval.high};
-  out["sharpe_standard_error"] = s.interval.standard_error;
-  out["bootstrap_block"] = s.interval.block;
-  out["replications"] = answer.settings.bootstrap.replications;
-  out["probabilistic_sharpe"] = s.probabilistic;
-  out["deflated_sharpe"] = s.deflated;
-  out["trials"] = s.trials;
-  out["skewness"] = s.moments.skewness;
-  out["kurtosis"] = s.moments.kurtosis;
-}
-
-void add_returns(const BacktestAnswer& answer, Json& out) {
-  const backtest::Metrics& m = answer.result.metrics;
+double total_cost(const Answer& answer) {
   const backtest::Run& run = answer.result.run;
-  out["mean_return"] = m.mean_return;
-  out["mean_excess_return"] = m.mean_excess_return;
-  out["return_annualized"] = m.return_annualized;
-  out["volatility"] = m.volatility;
-  out["volatility_annualized"] = m.volatility_annualized;
-  out["sortino"] = m.sortino;
-  out["sortino_annualized"] = m.sortino_annualized;
-  out["max_drawdown"] = m.max_drawdown.depth;
-  out["max_drawdown_peak_date"] = date_or_null(answer.date(m.max_drawdown.peak));
-  out["max_drawdown_trough_date"] = date_or_null(answer.date(m.max_drawdown.trough));
-  out["max_drawdown_recovery_date"] = date_or_null(answer.date(m.max_drawdown.recovery));
-  out["calmar"] = m.calmar;
-  out["hit_rate"] = m.hit_rate;
-  out["best_return"] = m.best_return;
-  out["worst_return"] = m.worst_return;
-  out["final_wealth"] = m.final_wealth;
-  out["ruin"] = m.ruin;
-  out["ruin_date"] = date_or_null(run.ruined() ? run.dates.back() : std::string());
-}
-
-void add_weights(const BacktestAnswer& answer, Json& out) {
-  const backtest::Metrics& m = answer.result.metrics;
-  out["turnover"] = m.turnover;
-  out["turnover_annualized"] = m.turnover_annualized;
-  out["n_rebalances"] = m.n_rebalances;
   double cost = 0.0;
-  const backtest::Run& run = answer.result.run;
   for (Index p = run.stats_from; p < run.periods(); ++p)
     cost += run.costs[static_cast<std::size_t>(p)];
-  out["total_cost"] = cost;
-  out["mean_gross_exposure"] = m.mean_gross;
-  out["mean_net_exposure"] = m.mean_net;
-  out["mean_cardinality"] = m.mean_cardinality;
-  out["max_cardinality"] = m.max_cardinality;
-  out["mean_effective_names"] = m.mean_effective_names;
-  out["mean_largest_weight"] = m.mean_largest_weight;
-  out["max_largest_weight"] = m.max_largest_weight;
+  return cost;
 }
 
-void add_periods(const BacktestAnswer& answer, Json& out) {
-  const backtest::Run& run = answer.result.run;
-  out["n_periods"] = answer.result.metrics.n_periods;
-  out["n_assets"] = answer.result.tickers.size();
-  out["training_rows"] = answer.result.training_rows;
-  out["first_traded_date"] = date_or_null(answer.first_traded());
-  out["stats_from_date"] = date_or_null(answer.date(run.stats_from));
-  out["last_date"] = date_or_null(answer.date(run.periods() - 1));
-  out["periods_per_year"] = answer.settings.periods_per_year;
-  out["risk_free"] = run.risk_free;
-  out["cost_bps"] = answer.settings.cost_bps;
-  out["rebalance"] = answer.settings.rebalance;
-  out["status_counts"] = status_counts(run);
-  out["n_jittered"] = run.n_jittered;
-  const solve::OptimizerInfo& optimizer = solve::optimizer_named(answer.settings.optimizer);
-  if (optimizer.iterates) out["iterations"] = run.iterations;
-  if (optimizer.proves) out["n_certified"] = run.n_certified;
+const solve::OptimizerInfo& optimizer_of(const Answer& answer) {
+  return solve::optimizer_named(answer.settings.optimizer);
 }
 
-// Of pfl and dfl.
-void add_learning(const BacktestAnswer& answer, Json& out) {
-  if (!answer.result.regret) return;
-  out["regret"] = answer.result.regret->mean;
-  out["regret_relative"] = answer.result.regret->relative();
-  out["oracle_return"] = answer.result.regret->oracle;
-  out["trainings"] = Json::array();
+Keys<Answer> sharpe_keys() {
+  return {
+      {"label", "name of the result: `--label`, or framework and optimizer", &Answer::label},
+      {"framework", "`rolling`, `historic`, `signal`, `pfl` or `dfl`",
+       [](auto& a) { return learn::name(a.settings.framework); }},
+      {"optimizer",
+       "`oscar`, `symmetric`, `greedy`, `swap`, `mssrm`, `mssrm-long`, `sdr` or `equal`",
+       [](auto& a) { return a.settings.optimizer; }},
+      {"sharpe", "mean / standard deviation of excess returns, per period",
+       metric(&Metrics::sharpe)},
+      {"sharpe_annualized", "`sharpe` × √`periods_per_year`", metric(&Metrics::sharpe_annualized)},
+      {"sharpe_ci",
+       "95 % interval of `sharpe`, [low, high], per period, by the stationary bootstrap",
+       [](auto& a) {
+         const auto& interval = a.result.statistics.interval;
+         return Json{interval.low, interval.high};
+       }},
+      {"sharpe_standard_error", "standard deviation of the bootstrap replications",
+       [](auto& a) { return a.result.statistics.interval.standard_error; }},
+      {"bootstrap_block", "mean block length used",
+       [](auto& a) { return a.result.statistics.interval.block; }},
+      {"replications", "as given", [](auto& a) { return a.settings.bootstrap.replications; }},
+      {"probabilistic_sharpe", "probability that the true Sharpe ratio is above 0",
+       [](auto& a) { return a.result.statistics.probabilistic; }},
+      {"deflated_sharpe", "the same against the best of `trials` strategies without skill",
+       [](auto& a) { return a.result.statistics.deflated; }},
+      {"trials", "as given", [](auto& a) { return a.result.statistics.trials; }},
+      {"skewness", "of excess returns; 3 is a normal's kurtosis",
+       [](auto& a) { return a.result.statistics.moments.skewness; }},
+      {"kurtosis", "", [](auto& a) { return a.result.statistics.moments.kurtosis; }},
+  };
+}
+
+Keys<Answer> return_keys() {
+  return {
+      {"mean_return", "per period, net of costs", metric(&Metrics::mean_return)},
+      {"mean_excess_return", "", metric(&Metrics::mean_excess_return)},
+      {"return_annualized", "compound growth a year", metric(&Metrics::return_annualized)},
+      {"volatility", "standard deviation of returns", metric(&Metrics::volatility)},
+      {"volatility_annualized", "", metric(&Metrics::volatility_annualized)},
+      {"sortino", "mean excess return over the root mean square of its negative part",
+       metric(&Metrics::sortino)},
+      {"sortino_annualized", "", metric(&Metrics::sortino_annualized)},
+      {"max_drawdown", "deepest fall of wealth from an earlier high, as a share of it",
+       [](auto& a) { return a.result.metrics.max_drawdown.depth; }},
+      {"max_drawdown_peak_date",
+       "periods at whose end wealth was highest, lowest, and back; `null` for a high before the "
+       "first period, and for what has not happened",
+       date_of([](auto& a) { return a.result.metrics.max_drawdown.peak; })},
+      {"max_drawdown_trough_date", "",
+       date_of([](auto& a) { return a.result.metrics.max_drawdown.trough; })},
+      {"max_drawdown_recovery_date", "",
+       date_of([](auto& a) { return a.result.metrics.max_drawdown.recovery; })},
+      {"calmar", "`return_annualized` / `max_drawdown`", metric(&Metrics::calmar)},
+      {"hit_rate", "share of periods with a positive return", metric(&Metrics::hit_rate)},
+      {"best_return", "of a period", metric(&Metrics::best_return)},
+      {"worst_return", "", metric(&Metrics::worst_return)},
+      {"final_wealth", "of 1 at the start, over every period of the run",
+       metric(&Metrics::final_wealth)},
+      {"ruin", "whether a return of −1 or less ended the run, and when; else `null`",
+       metric(&Metrics::ruin)},
+      {"ruin_date", "",
+       [](auto& a) {
+         const backtest::Run& run = a.result.run;
+         return run.ruined() ? Json(run.dates.back()) : Json(nullptr);
+       }},
+  };
+}
+
+Keys<Answer> weight_keys() {
+  return {
+      {"turnover", "mean per rebalance of Σ\\|weight − drifted weight\\|",
+       metric(&Metrics::turnover)},
+      {"turnover_annualized", "Σ of it a year", metric(&Metrics::turnover_annualized)},
+      {"n_rebalances", "periods with a decision or a trade", metric(&Metrics::n_rebalances)},
+      {"total_cost", "sum of the costs, as shares of wealth at the time", total_cost},
+      {"mean_gross_exposure", "means of Σ\\|w\\| and Σw", metric(&Metrics::mean_gross)},
+      {"mean_net_exposure", "", metric(&Metrics::mean_net)},
+      {"mean_cardinality", "names held", metric(&Metrics::mean_cardinality)},
+      {"max_cardinality", "", metric(&Metrics::max_cardinality)},
+      {"mean_effective_names", "mean of 1 / Σ(w/Σ\\|w\\|)²",
+       metric(&Metrics::mean_effective_names)},
+      {"mean_largest_weight", "of the largest \\|weight\\| of a period",
+       metric(&Metrics::mean_largest_weight)},
+      {"max_largest_weight", "", metric(&Metrics::max_largest_weight)},
+  };
+}
+
+Keys<Answer> period_keys() {
+  return {
+      {"n_periods", "periods in the statistics", metric(&Metrics::n_periods)},
+      {"n_assets", "assets in the universe", [](auto& a) { return a.result.tickers.size(); }},
+      {"training_rows", "returns before the split; 0 without one",
+       [](auto& a) { return a.result.training_rows; }},
+      {"first_traded_date", "first period held, first of the statistics, last",
+       [](auto& a) { return text_or_null(a.first_traded()); }},
+      {"stats_from_date", "", date_of([](auto& a) { return a.result.run.stats_from; })},
+      {"last_date", "", date_of([](auto& a) { return a.result.run.periods() - 1; })},
+      {"periods_per_year", "the number used to annualise",
+       [](auto& a) { return a.settings.periods_per_year; }},
+      {"risk_free", "per period", [](auto& a) { return a.result.run.risk_free; }},
+      {"cost_bps", "as given", [](auto& a) { return a.settings.cost_bps; }},
+      {"rebalance", "", [](auto& a) { return a.settings.rebalance; }},
+      {"status_counts",
+       "periods of the statistics by status: `ok`, `neutral_face`, `no_signal`, `not_converged`, "
+       "`invalid_input` of decisions; `held` without a decision, `idle` before the first, `ruin`",
+       [](auto& a) { return status_counts(a.result.run); }},
+      {"n_jittered", "decisions whose covariance needed jitter on its diagonal",
+       [](auto& a) { return a.result.run.n_jittered; }},
+      {"iterations", "only for `mssrm`, `mssrm-long` and `sdr`: steps made, over all decisions",
+       [](auto& a) { return optimizer_of(a).iterates ? Json(a.result.run.iterations) : absent(); }},
+      {"n_certified",
+       "only for `mssrm-long`: decisions that are proved globally optimal for its own problem; for "
+       "`sdr`: decisions whose relaxation is solved to the gap asked for",
+       [](auto& a) { return optimizer_of(a).proves ? Json(a.result.run.n_certified) : absent(); }},
+  };
+}
+
+// Trainings are described in words.
+Json trainings(const Answer& answer) {
+  if (!answer.result.regret) return absent();
   const double root_year = std::sqrt(answer.settings.periods_per_year);
+  Json out = Json::array();
   for (const backtest::TrainingRecord& training : answer.result.trainings) {
-    Json one;
-    one["from"] = training.first_date;
-    one["to"] = training.last_date;
-    one["members"] = Json::array();
-    for (const learn::Member& member : training.members) {
-      Json m;
-      m["epochs"] = member.epochs;
-      m["best_epoch"] = member.best_epoch;
-      m["validation_sharpe_annualized"] = member.validation_sharpe * root_year;
-      one["members"].push_back(m);
-    }
-    out["trainings"].push_back(one);
+    Json members = Json::array();
+    for (const learn::Member& member : training.members)
+      members.push_back({{"epochs", member.epochs},
+                         {"best_epoch", member.best_epoch},
+                         {"validation_sharpe_annualized", member.validation_sharpe * root_year}});
+    out.push_back({{"from", training.first_date},
+                   {"to", training.last_date},
+                   {"members", std::move(members)}});
   }
+  return out;
 }
 
-Json benchmark_json(const BacktestAnswer& answer) {
-  const backtest::Metrics& m = answer.result.metrics;
-  Json out;
-  out["ticker"] = answer.settings.benchmark;
-  out["sharpe"] = m.benchmark_sharpe;
-  out["sharpe_annualized"] = m.benchmark_sharpe_annualized;
-  out["beta"] = m.beta;
-  out["correlation"] = m.correlation;
-  out["tracking_error"] = m.tracking_error;
-  out["tracking_error_annualized"] = m.tracking_error_annualized;
-  out["information_ratio"] = m.information_ratio;
-  out["information_ratio_annualized"] = m.information_ratio_annualized;
-  return out;
+Keys<Answer> learning_keys() {
+  const auto of = [](auto value) {
+    return [value](const Answer& a) {
+      return a.result.regret ? Json(std::invoke(value, *a.result.regret)) : absent();
+    };
+  };
+  using backtest::Regret;
+  return {
+      {"regret",
+       "only for `pfl` and `dfl`: mean over the decisions of what perfect foresight would have "
+       "earned more with the same optimizer, r'w(r) − r'w(μ), before costs",
+       of(&Regret::mean)},
+      {"regret_relative", "likewise: `regret` / `oracle_return`, and the mean of r'w(r)",
+       of(&Regret::relative)},
+      {"oracle_return", "", of(&Regret::oracle)},
+      {"trainings",
+       "likewise: one object per training, with `from` and `to`, the dates of the returns it saw, "
+       "and `members`: `epochs`, `best_epoch`, `validation_sharpe_annualized`",
+       trainings},
+  };
+}
+
+Key<Answer> benchmark_key() {
+  Keys<Answer> keys = {
+      {"ticker", "the asset", [](auto& a) { return a.settings.benchmark; }},
+      {"sharpe", "of its excess returns", metric(&Metrics::benchmark_sharpe)},
+      {"sharpe_annualized", "", metric(&Metrics::benchmark_sharpe_annualized)},
+      {"beta", "of the run's excess returns to the benchmark's", metric(&Metrics::beta)},
+      {"correlation", "", metric(&Metrics::correlation)},
+      {"tracking_error", "standard deviation of the difference of returns",
+       metric(&Metrics::tracking_error)},
+      {"tracking_error_annualized", "", metric(&Metrics::tracking_error_annualized)},
+      {"information_ratio", "mean of the difference over its standard deviation",
+       metric(&Metrics::information_ratio)},
+      {"information_ratio_annualized", "", metric(&Metrics::information_ratio_annualized)},
+  };
+  return group<Answer>("benchmark", "what the run is compared with, over the same periods",
+                       in_part(kBenchmark, std::move(keys)), kBenchmark,
+                       [](auto& a) { return !a.settings.benchmark.empty(); });
+}
+
+Key<Answer> cleaning_key() {
+  using market::Dropped;
+  using market::Finding;
+  // The row of the list names them.
+  const Keys<Finding> finding =
+      in_part<Finding>(kNoTable, {{"rule", "", [](auto& f) { return market::name(f.rule); }},
+                                  {"ticker", "", [](auto& f) { return text_or_null(f.ticker); }},
+                                  {"from", "", &Finding::first_date},
+                                  {"to", "", &Finding::last_date},
+                                  {"size", "", &Finding::size},
+                                  {"question", "", &Finding::question},
+                                  {"done", "", &Finding::done}});
+  const Keys<Dropped> dropped = in_part<Dropped>(
+      kNoTable, {{"ticker", "", &Dropped::ticker}, {"reason", "", &Dropped::reason}});
+  return group<Answer>(
+      "cleaning", "what was done to the panel before the walk, with hindsight",
+      {{"universe", "as given", [](auto& a) { return market::name(a.input.settings.universe); }},
+       {"on_suspect", "", [](auto& a) { return market::name(a.input.settings.on_suspect); }},
+       list<Answer>(
+           "findings",
+           "list of `rule`, `ticker` (`null` for a whole row), `from`, `to`, `size`, "
+           "`question`, `done`, as in `sharpen doctor --json`",
+           finding, [](auto& a) -> auto& { return a.input.cleaning.findings; }),
+       list<Answer>(
+           "dropped", "list of `ticker`, `reason`", dropped,
+           [](auto& a) -> auto& { return a.input.cleaning.dropped; }),
+       {"dropped_days", "dates", [](auto& a) { return a.input.cleaning.dropped_days; }}});
+}
+
+Keys<Answer> backtest_keys() {
+  Keys<Answer> keys = head<Answer>("backtest", "`backtest`");
+  append(keys, sharpe_keys());
+  append(keys, return_keys());
+  append(keys, weight_keys());
+  append(keys, period_keys());
+  append(keys, learning_keys());
+  append<Answer>(keys, {benchmark_key(),
+                        {"settings", "every setting with a value, by its name",
+                         [](auto& a) { return settings_json(a.values); }},
+                        cleaning_key(),
+                        {"warnings", kWarningsMeaning, [](auto& a) { return plain(a.warnings); }}});
+  return keys;
 }
 
 }  // namespace
 
 std::string backtest_json(const BacktestAnswer& answer) {
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "backtest";
-  out["label"] = answer.label;
-  out["framework"] = learn::name(answer.settings.framework);
-  out["optimizer"] = answer.settings.optimizer;
-  add_sharpe(answer, out);
-  add_returns(answer, out);
-  add_weights(answer, out);
-  add_periods(answer, out);
-  add_learning(answer, out);
-  if (!answer.settings.benchmark.empty()) out["benchmark"] = benchmark_json(answer);
-  out["settings"] = settings_json(answer.values);
-  out["cleaning"] = cleaning_json(answer.input);
-  out["warnings"] = plain(answer.warnings);
-  return json_text(out);
+  static const Keys<Answer> keys = backtest_keys();
+  return json_text(json_of(keys, answer));
 }
 
-std::vector<std::string> backtest_file_names() {
-  return {"returns.csv",      "weights.csv",   "trades.csv",
-          "weights_last.csv", "benchmark.csv", "metrics.json"};
+Section backtest_section() {
+  return {"backtest",
+          {"The same object is written to `metrics.json` by `--out`. Statistics cover the periods "
+           "from\n`stats_from_date` on; docs/statistics.md explains them. Figures without "
+           "`_annualized` are per period.",
+           "With `--benchmark` there is also:"},
+          listed(backtest_keys())};
+}
+
+OutputFolder backtest_folder(const settings::Values& values, const std::string& folder,
+                             bool force) {
+  // Every name that any backtest may write.
+  std::vector<std::string> names = {"returns.csv",      "weights.csv",   "trades.csv",
+                                    "weights_last.csv", "benchmark.csv", "metrics.json"};
+  keep_inputs(values, "out", folder, names);
+  return OutputFolder(folder, force, "backtest", std::move(names));
 }
 
 std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/command/compare.hpp"
@@ -47,7 +48,15 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", value, value >= 10.0 ? 0 : value >= 1.0 ? 1 : 2);
 }
 
-}  // namespace
+// Of the folder that a setting names, unless it is in memory.
+NamedRun run_of(const Values& values, std::string_view name, std::optional<NamedRun> given) {
+  if (given) return std::move(*given);
+  if (!values.has(name))
+    throw InputError(
+        "two folders are needed: ‹sharpen compare› A/ B/, each written by ‹sharpen backtest "
+        "--out›");
+  return {values.text(name), backtest::read_run(values.text(name))};
+}
 
 Comparison compare_runs(const NamedRun& a, const NamedRun& b, const Values& values,
                         const Control& control) {
@@ -73,6 +82,15 @@ Comparison compare_runs(const NamedRun& a, const NamedRun& b, const Values& valu
   out.bootstrap.stop = {};
   add_warnings(a.run, b.run, out);
   return out;
+}
+
+}  // namespace
+
+Comparison compare_answer(const Values& values, CompareInputs inputs, const Control& control) {
+  const NamedRun a = run_of(values, "first", std::move(inputs.a));
+  const NamedRun b = run_of(values, "second", std::move(inputs.b));
+  control.begin("resampling");
+  return compare_runs(a, b, values, control);
 }
 
 std::string Comparison::verdict() const {

@@ -11,4 +11,7 @@ namespace sharpen::command {
 // factors and noise of their own. The same numbers on every machine for the same seed.
 market::Panel demo_returns(std::uint64_t seed);
 
+// Names to hold unless -k says otherwise.
+constexpr std::int64_t kDemoNames = 4;
+
 }  // namespace sharpen::command

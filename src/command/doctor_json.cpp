@@ -1,81 +1,130 @@
-// The answer of `sharpen doctor --json`; docs/json.md lists every key.
-#include "command/json_text.hpp"
+// The answer of `sharpen doctor --json`.
+#include "command/json_keys.hpp"
 #include "sharpen/command/doctor.hpp"
 
 namespace sharpen::command {
 
 namespace {
 
-Json finding_json(const market::Finding& finding, const market::CleaningSettings& settings) {
-  using enum market::OnSuspect;
-  const auto text_or_null = [](const std::string& text) {
-    return text.empty() ? Json() : Json(text);
-  };
-  Json out;
-  out["rule"] = market::name(finding.rule);
-  out["suspect"] = market::is_suspect(finding.rule);
-  out["ticker"] = text_or_null(finding.ticker);
-  out["date"] = finding.first_date;
-  out["last_date"] = finding.last_date;
-  out["size"] = finding.size;
-  out["ratio"] = finding.ratio > 0 ? Json(finding.ratio) : Json();
-  out["may_be_real"] = finding.may_be_real;
-  out["question"] = text_or_null(finding.question);
-  out["done"] = finding.done;
-  if (market::is_suspect(finding.rule)) {
-    out["modes"]["report"] = market::would_do(finding, report, settings);
-    out["modes"]["adjust"] = market::would_do(finding, adjust, settings);
-    out["modes"]["drop-asset"] = market::would_do(finding, drop_asset, settings);
-    out["modes"]["drop-day"] = market::would_do(finding, drop_day, settings);
-    out["modes"]["error"] = market::would_do(finding, error, settings);
-  }
+// A finding, and the settings that say what is done about it.
+struct Found {
+  const market::Finding* finding;
+  const market::CleaningSettings* settings;
+};
+
+std::vector<Found> found(const Diagnosis& diagnosis) {
+  std::vector<Found> out;
+  for (const market::Finding& finding : diagnosis.cleaned.findings)
+    out.push_back({&finding, &diagnosis.settings});
   return out;
 }
 
-Json cleaned_json(const Diagnosis& diagnosis) {
-  const market::Cleaned& cleaned = diagnosis.cleaned;
-  Json out;
-  out["assets"] = cleaned.panel.n();
-  out["rows"] = cleaned.panel.rows();
-  out["from"] = cleaned.panel.dates.empty() ? Json() : Json(cleaned.panel.dates.front());
-  out["to"] = cleaned.panel.dates.empty() ? Json() : Json(cleaned.panel.dates.back());
-  out["dropped"] = Json::array();
-  for (const market::Dropped& dropped : cleaned.dropped) {
-    Json asset;
-    asset["ticker"] = dropped.ticker;
-    asset["reason"] = dropped.reason;
-    out["dropped"].push_back(std::move(asset));
-  }
-  out["dropped_days"] = cleaned.dropped_days;
-  return out;
+bool is_suspect(const Found& found) { return market::is_suspect(found.finding->rule); }
+
+Keys<Found> finding_keys() {
+  const auto mode = [](market::OnSuspect handling) {
+    return [handling](const Found& found) {
+      return market::would_do(*found.finding, handling, *found.settings);
+    };
+  };
+  using enum market::OnSuspect;
+  return {
+      {"rule",
+       "suspects: `nonpositive`, `print`, `split`, `jump`, `frozen`, `holiday`; missing values: "
+       "`gap`, `starts`, `ends`, `no-value` ([cleaning.md](cleaning.md))",
+       [](auto& f) { return market::name(f.finding->rule); }},
+      {"suspect", "whether `--on-suspect` handles it; else `--universe` and `--max-gap` do",
+       is_suspect},
+      {"ticker", "the asset; `null` for a row of the whole panel",
+       [](auto& f) { return text_or_null(f.finding->ticker); }},
+      {"date", "first and last date; the same for one row",
+       [](auto& f) { return f.finding->first_date; }},
+      {"last_date", "", [](auto& f) { return f.finding->last_date; }},
+      {"size",
+       "`print`, `split`, `jump`: the price divided by the one before; `nonpositive`: the value; "
+       "`holiday`: the share of assets that move; `frozen` and missing values: the number of rows",
+       [](auto& f) { return f.finding->size; }},
+      {"ratio",
+       "`split`: the whole ratio m, of prices divided (`size` < 1) or multiplied by it; else "
+       "`null`",
+       [](auto& f) { return f.finding->ratio > 0 ? Json(f.finding->ratio) : Json(nullptr); }},
+      {"may_be_real",
+       "whether the asset or the market was restless around that row, so that it may be a real "
+       "move",
+       [](auto& f) { return f.finding->may_be_real; }},
+      {"question", "what a suspect may be, in words; `null` for missing values",
+       [](auto& f) { return text_or_null(f.finding->question); }},
+      {"done", "what was done about it", [](auto& f) { return f.finding->done; }},
+      group<Found>("modes", "only for suspects: what each `--on-suspect` would do, in words",
+                   {{"report", "one text for each", mode(report)},
+                    {"adjust", "", mode(adjust)},
+                    {"drop-asset", "", mode(drop_asset)},
+                    {"drop-day", "", mode(drop_day)},
+                    {"error", "", mode(error)}},
+                   0, is_suspect),
+  };
+}
+
+Keys<Diagnosis> cleaned_keys() {
+  const auto end = [](auto date) {
+    return [date](const Diagnosis& d) {
+      const auto& dates = d.cleaned.panel.dates;
+      return dates.empty() ? Json(nullptr) : Json(date(dates));
+    };
+  };
+  const Keys<market::Dropped> dropped = {{"ticker", "which, and why", &market::Dropped::ticker},
+                                         {"reason", "", &market::Dropped::reason}};
+  return {
+      {"assets", "size of the cleaned panel", [](auto& d) { return d.cleaned.panel.n(); }},
+      {"rows", "", [](auto& d) { return d.cleaned.panel.rows(); }},
+      {"from", "its first and last date; `null` if it has no rows",
+       end([](auto& dates) { return dates.front(); })},
+      {"to", "", end([](auto& dates) { return dates.back(); })},
+      list<Diagnosis>(
+          "dropped", "assets left out, in the order of the columns", dropped,
+          [](auto& d) -> auto& { return d.cleaned.dropped; }),
+      {"dropped_days", "dates left out", [](auto& d) { return d.cleaned.dropped_days; }},
+  };
+}
+
+Keys<Diagnosis> doctor_keys() {
+  Keys<Diagnosis> keys = head<Diagnosis>("doctor", "`doctor`");
+  append<Diagnosis>(
+      keys,
+      {{"file", "the panel's file", &Diagnosis::file},
+       {"kind", "`prices`, `returns` or `gross returns`",
+        [](auto& d) { return market::name(d.settings.kind); }},
+       {"assets", "size of the panel, after `--from`, `--to` and `--tickers`", &Diagnosis::assets},
+       {"rows", "", &Diagnosis::rows},
+       {"from", "its first and last date", &Diagnosis::from},
+       {"to", "", &Diagnosis::to},
+       {"complete_assets", "assets without a missing cell", &Diagnosis::complete_assets},
+       {"missing_cells", "cells without a value", &Diagnosis::missing_cells},
+       {"suspects", "number of findings that are suspects",
+        [](auto& d) { return d.cleaned.suspects(); }},
+       {"decided_with_hindsight", "`true`: cleaning looks at the whole panel at once",
+        [](auto&) { return true; }},
+       list<Diagnosis>("findings",
+                       "what was found: by asset, in the order of the columns, then rows of the "
+                       "whole panel",
+                       finding_keys(), found),
+       {"universe", "the settings used", [](auto& d) { return market::name(d.settings.universe); }},
+       {"max_gap", "", [](auto& d) { return d.settings.max_gap; }},
+       {"on_suspect", "", [](auto& d) { return market::name(d.settings.on_suspect); }},
+       group<Diagnosis>("cleaned", "", cleaned_keys(), kNoTable),
+       {"out", "the file the cleaned panel was written to; `null` if none",
+        [](auto& d) { return text_or_null(d.out); }},
+       {"warnings", kWarningsMeaning, &Diagnosis::warnings}});
+  return keys;
 }
 
 }  // namespace
 
-std::string diagnosis_json(const Diagnosis& diagnosis) {
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "doctor";
-  out["file"] = diagnosis.file;
-  out["kind"] = market::name(diagnosis.settings.kind);
-  out["assets"] = diagnosis.assets;
-  out["rows"] = diagnosis.rows;
-  out["from"] = diagnosis.from;
-  out["to"] = diagnosis.to;
-  out["complete_assets"] = diagnosis.complete_assets;
-  out["missing_cells"] = diagnosis.missing_cells;
-  out["suspects"] = diagnosis.cleaned.suspects();
-  out["decided_with_hindsight"] = true;
-  out["findings"] = Json::array();
-  for (const market::Finding& finding : diagnosis.cleaned.findings)
-    out["findings"].push_back(finding_json(finding, diagnosis.settings));
-  out["universe"] = market::name(diagnosis.settings.universe);
-  out["max_gap"] = diagnosis.settings.max_gap;
-  out["on_suspect"] = market::name(diagnosis.settings.on_suspect);
-  out["cleaned"] = cleaned_json(diagnosis);
-  out["out"] = diagnosis.out.empty() ? Json() : Json(diagnosis.out);
-  out["warnings"] = diagnosis.warnings;
-  return json_text(out);
+std::string doctor_json(const Diagnosis& diagnosis) {
+  static const Keys<Diagnosis> keys = doctor_keys();
+  return json_text(json_of(keys, diagnosis));
 }
+
+Section doctor_section() { return {"doctor", {""}, listed(doctor_keys())}; }
 
 }  // namespace sharpen::command

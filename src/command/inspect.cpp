@@ -1,16 +1,16 @@
-// What a model file holds, as JSON (docs/json.md).
+// What a model file holds.
 #include "sharpen/command/inspect.hpp"
 
 #include <fmt/format.h>
 
-#include "command/json_text.hpp"
+#include "command/json_keys.hpp"
 #include "command/model_settings.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::command {
 
 using learn::Model;
-using learn::ModelFile;
 
 namespace {
 
@@ -23,13 +23,56 @@ std::string setting_text(const Json& value) {
   return out.empty() ? "none" : out;
 }
 
+// What is known of a model without its file.
+Keys<Model> model_keys() {
+  return {
+      {"n", "number of assets, and names to hold among them", &Model::n},
+      {"k", "", [](auto& m) { return m.settings.k.of(m.n(), "k"); }},
+      {"tickers", "the assets, in the model's order", &Model::tickers},
+      {"from", "first and last date of the returns it has seen, validation included",
+       &Model::first_date},
+      {"to", "", &Model::last_date},
+      {"samples", "samples it was trained and validated on", &Model::samples},
+      {"validation_samples", "", &Model::validation_samples},
+      {"validation_from", "first date of the validation; `null` without one",
+       [](auto& m) { return text_or_null(m.validation_from); }},
+      {"periods_per_year", "the number used to annualise", &Model::periods_per_year},
+      {"parameters", "of one member", parameters_of},
+      list<Model>("members", "the networks",
+                  member_keys("epochs run, and the one whose parameters were kept",
+                              "decision loss of that epoch; `null` without validation",
+                              "Sharpe ratio of the validation, per period and a year; it chose the "
+                              "epoch and flatters"),
+                  members_of),
+      {"settings", "every setting of the training, under the name of its flag", model_settings},
+  };
+}
+
+Keys<Inspection> inspect_keys() {
+  Keys<Inspection> keys = head<Inspection>("inspect", "`inspect`");
+  append<Inspection>(
+      keys, {{"model", "the file", &Inspection::path},
+             {"format_version", "version of the file's format",
+              [](auto& i) { return i.file.format_version; }},
+             {"program_version", "version of the Sharpen that wrote it",
+              [](auto& i) { return i.file.program_version; }},
+             {"bytes", "its size", [](auto& i) { return i.file.bytes; }},
+             {"checksum", "its CRC-32, eight hexadecimal digits", &Inspection::checksum},
+             {"framework", "`pfl` for a model trained on predictions only (`alpha` 0), else `dfl`",
+              [](auto& i) { return framework_of(i.file.model); }}});
+  for (const Key<Model>& key : model_keys())
+    keys.push_back({key.name, key.meaning,
+                    [value = key.value](const Inspection& i) { return value(i.file.model); },
+                    key.part, key.inside});
+  keys.push_back({"warnings", kWarningsMeaning, [](auto&) { return Json::array(); }});
+  return keys;
+}
+
 }  // namespace
 
 std::string_view framework_of(const Model& model) {
   return model.settings.alpha == 0.0 ? "pfl" : "dfl";
 }
-
-std::string checksum_text(const ModelFile& file) { return fmt::format("{:08x}", file.checksum); }
 
 std::size_t parameters_of(const Model& model) {
   return model.members.front().network.parameters.size();
@@ -42,53 +85,25 @@ std::vector<std::pair<std::string, std::string>> settings_of(const Model& model)
   return out;
 }
 
-std::string model_json(const Model& model) {
-  Json out;
-  out["n"] = model.n();
-  out["assets"] = model.tickers;
-  out["from"] = model.first_date;
-  out["to"] = model.last_date;
-  out["samples"] = model.samples;
-  out["validation_samples"] = model.validation_samples;
-  out["validation_from"] =
-      model.validation_from.empty() ? Json(nullptr) : Json(model.validation_from);
-  out["periods_per_year"] = model.periods_per_year;
-  out["parameters"] = model.settings.shape(model.n()).parameters();
-  out["members"] = Json::array();
-  for (const learn::Member& member : model.members)
-    out["members"].push_back(member_json(model, member));
-  out["settings"] = model_settings(model);
-  return json_text(out);
+std::string Inspection::checksum() const { return fmt::format("{:08x}", file.checksum); }
+
+Inspection inspect_answer(const settings::Values& values) {
+  if (!values.has("model"))
+    throw InputError("no model given; write ‹sharpen inspect› model.sharpen");
+  const std::string& path = values.text("model");
+  return {path, learn::read_model_file(path)};
 }
 
-std::string inspection_json(const ModelFile& file, const std::string& path) {
-  const Model& model = file.model;
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "inspect";
-  out["model"] = path;
-  out["format_version"] = file.format_version;
-  out["program_version"] = file.program_version;
-  out["bytes"] = file.bytes;
-  out["checksum"] = checksum_text(file);
-  out["framework"] = framework_of(model);
-  out["n"] = model.n();
-  out["k"] = model.settings.k.of(model.n(), "k");
-  out["tickers"] = model.tickers;
-  out["from"] = model.first_date;
-  out["to"] = model.last_date;
-  out["samples"] = model.samples;
-  out["validation_samples"] = model.validation_samples;
-  out["validation_from"] =
-      model.validation_from.empty() ? Json(nullptr) : Json(model.validation_from);
-  out["periods_per_year"] = model.periods_per_year;
-  out["parameters"] = parameters_of(model);
-  out["members"] = Json::array();
-  for (const learn::Member& member : model.members)
-    out["members"].push_back(member_json(model, member));
-  out["settings"] = model_settings(model);
-  out["warnings"] = Json::array();
-  return json_text(out);
+std::string model_json(const Model& model) {
+  static const Keys<Model> keys = model_keys();
+  return json_text(json_of(keys, model));
 }
+
+std::string inspect_json(const Inspection& inspection) {
+  static const Keys<Inspection> keys = inspect_keys();
+  return json_text(json_of(keys, inspection));
+}
+
+Section inspect_section() { return {"inspect", {""}, listed(inspect_keys())}; }
 
 }  // namespace sharpen::command

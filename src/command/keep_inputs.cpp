@@ -45,10 +45,10 @@ void keep_inputs(const settings::Values& values, std::initializer_list<std::stri
   }
 }
 
-void keep_inputs(const settings::Values& values, std::string_view folder,
+void keep_inputs(const settings::Values& values, std::string_view output, const std::string& folder,
                  std::span<const std::string> names) {
   for (const std::string& name : names)
-    keep_inputs(values, folder, std::filesystem::path(values.text(folder)) / name);
+    keep_inputs(values, output, std::filesystem::path(folder) / name);
 }
 
 }  // namespace sharpen::command

@@ -71,15 +71,21 @@ Json model_settings(const learn::Model& model) {
   return out;
 }
 
-Json member_json(const learn::Model& model, const learn::Member& member) {
-  Json out;
-  out["epochs"] = member.epochs;
-  out["best_epoch"] = member.best_epoch;
-  out["validation_loss"] = member.validation_loss;
-  out["validation_sharpe"] = member.validation_sharpe;
-  out["validation_sharpe_annualized"] =
-      member.validation_sharpe * std::sqrt(model.periods_per_year);
+std::vector<ModelMember> members_of(const learn::Model& model) {
+  std::vector<ModelMember> out;
+  for (const learn::Member& member : model.members)
+    out.push_back({&member, std::sqrt(model.periods_per_year)});
   return out;
+}
+
+Keys<ModelMember> member_keys(std::string_view epochs, std::string_view loss,
+                              std::string_view sharpe) {
+  return {{"epochs", epochs, [](auto& m) { return m.member->epochs; }},
+          {"best_epoch", "", [](auto& m) { return m.member->best_epoch; }},
+          {"validation_loss", loss, [](auto& m) { return m.member->validation_loss; }},
+          {"validation_sharpe", sharpe, [](auto& m) { return m.member->validation_sharpe; }},
+          {"validation_sharpe_annualized", "",
+           [](auto& m) { return m.member->validation_sharpe * m.root; }}};
 }
 
 settings::Values follow_model(const settings::Values& values, const learn::Model& model) {

@@ -1,7 +1,7 @@
 // The settings a model was trained with, and what its members came to.
 #pragma once
 
-#include "command/json_text.hpp"
+#include "command/json_keys.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/learn/model.hpp"
 
@@ -10,8 +10,15 @@ namespace sharpen::command {
 // Under the names that flags have, with values as flags take them.
 Json model_settings(const learn::Model& model);
 
-// One member: epochs and validation.
-Json member_json(const learn::Model& model, const learn::Member& member);
+// One of the networks of a model, and the factor that makes a Sharpe ratio one of a year.
+struct ModelMember {
+  const learn::Member* member;
+  double root;
+};
+std::vector<ModelMember> members_of(const learn::Model& model);
+// Epochs and validation; what they mean depends on the command.
+Keys<ModelMember> member_keys(std::string_view epochs, std::string_view loss,
+                              std::string_view sharpe);
 
 // `values` with the model's settings for what neither flag nor file has given. A setting of the
 // training that was given is an InputError: the model has been trained.

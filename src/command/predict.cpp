@@ -1,13 +1,16 @@
-// From a model and a panel to the answer of `sharpen predict`: no printing, nothing written.
+// From a model and a panel to the answer of `sharpen predict`.
+#include "sharpen/command/predict.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "command/predict_input.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/keep_inputs.hpp"
-#include "sharpen/command/predict.hpp"
 #include "sharpen/layer/configure.hpp"
 #include "sharpen/solve/configure.hpp"
 
@@ -172,19 +175,35 @@ std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs
   return backtest::read_portfolio(values.text("previous"));
 }
 
-}  // namespace
-
-void check_predict_settings(const Values& values) {
+// What contradicts itself whatever the files hold.
+void check_settings(const Values& values, const PredictInputs& inputs) {
   if (!values.has("capital") && values.origin("lot") == Origin::flag)
     throw InputError("‹--lot› has no meaning here; it goes with ‹--capital›");
-  if (values.has("capital") && values.has("returns"))
+  const bool prices =
+      inputs.panel ? inputs.panel->raw.kind == market::PanelKind::prices : !values.has("returns");
+  if (values.has("capital") && !prices)
     throw InputError(fmt::format("{} needs prices to count shares by; give ‹--prices FILE›",
                                  values.given_as("capital")));
   if (values.has("out") && values.has("trades") && values.text("out") == values.text("trades"))
     throw InputError("‹--out› and ‹--trades› name the same file; give each its own");
 }
 
+void write_files(const Prediction& prediction) {
+  const Values& values = prediction.values;
+  std::vector<backtest::Position> positions;
+  for (const Index i : prediction.held()) positions.push_back({i, prediction.weight(i)});
+  if (values.has("out"))
+    write_file(values.text("out"),
+               backtest::portfolio_csv(positions, prediction.input.model.tickers));
+  if (values.has("trades"))
+    write_file(values.text("trades"), trade_csv(prediction.trades, prediction.sizes.has_value()));
+}
+
+}  // namespace
+
 Prediction predict_answer(const Values& values, PredictInputs inputs, const Log& log) {
+  check_settings(values, inputs);
+  keep_inputs(values, {"out", "trades"});
   const Threads threads(static_cast<int>(values.integer("threads")));
   Prediction prediction(values);
   prediction.input =
@@ -205,6 +224,7 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
   decide(optimizer, settings, k, prediction);
   list_trades(previous_of(values, inputs), prediction);
   warn(values, prediction);
+  if (!prediction.refused()) write_files(prediction);
   return prediction;
 }
 
@@ -213,6 +233,17 @@ std::vector<Index> Prediction::held_by_members_only() const {
   for (Index i = 0; i < n(); ++i)
     if (weight(i) == 0.0 && spread.held[static_cast<std::size_t>(i)] > 0.0) assets.push_back(i);
   return assets;
+}
+
+double Prediction::cash() const {
+  double invested = 0.0;
+  for (const Index i : held())
+    invested += sizes->shares(ticker(i), weight(i)) * sizes->price(ticker(i));
+  return sizes->capital - invested;
+}
+
+bool Prediction::refused() const {
+  return values.flag("require-ok") && portfolio.outcome.status != Status::ok;
 }
 
 }  // namespace sharpen::command

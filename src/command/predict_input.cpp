@@ -1,4 +1,4 @@
-#include "sharpen/command/predict_input.hpp"
+#include "command/predict_input.hpp"
 
 #include <fmt/format.h>
 

@@ -1,153 +1,238 @@
-// The answer of `sharpen predict --json`; docs/json.md lists every key.
+// The answer of `sharpen predict --json`.
 #include <cmath>
 
-#include "command/json_text.hpp"
+#include "command/explained_keys.hpp"
+#include "command/json_keys.hpp"
 #include "sharpen/command/predict.hpp"
 
 namespace sharpen::command {
 
 namespace {
 
+// Parts of the section: the portfolio, what --explain adds in words, and the account.
+enum Part { kPortfolio, kReasons, kAccount };
+
+constexpr std::string_view kAsSolve = "as for `sharpen solve`";
+
 // A count of shares as a whole number; null where it is not known.
 Json share_count(double shares) {
   return std::isnan(shares) ? Json(nullptr) : Json(static_cast<std::int64_t>(shares));
-}
-
-void add_members(const Prediction& prediction, Index asset, Json& out) {
-  const auto i = static_cast<std::size_t>(asset);
-  out["held_by"] = prediction.spread.held[i];
-  out["member_mean"] = prediction.spread.mean[i];
-  out["member_sd"] = prediction.spread.sd[i];
-}
-
-Json holding(const Prediction& prediction, Index asset) {
-  Json out;
-  out["asset"] = prediction.ticker(asset);
-  out["index"] = asset;
-  out["weight"] = prediction.weight(asset);
-  if (const auto& sizes = prediction.sizes) {
-    const std::string& ticker = prediction.ticker(asset);
-    out["price"] = sizes->price(ticker);
-    out["shares"] = share_count(sizes->shares(ticker, prediction.weight(asset)));
-  }
-  add_members(prediction, asset, out);
-  if (const select::Reason* reason = prediction.reason(asset)) {
-    out["mu"] = reason->mu;
-    out["score"] = reason->score;
-    out["score_rank"] = reason->score_rank;
-    out["risk_contribution"] = reason->risk_contribution;
-    out["sharpe_lost_if_removed"] = reason->sharpe_lost_if_removed;
-  }
-  return out;
-}
-
-Json member_name(const Prediction& prediction, Index asset) {
-  Json out;
-  out["asset"] = prediction.ticker(asset);
-  out["index"] = asset;
-  add_members(prediction, asset, out);
-  return out;
-}
-
-Json left_out(const Prediction& prediction) {
-  const auto& best = prediction.explanation->best_left_out;
-  if (!best) return nullptr;
-  Json out;
-  out["asset"] = prediction.ticker(best->asset);
-  out["index"] = best->asset;
-  out["sharpe_gain"] = best->sharpe_gain;
-  return out;
-}
-
-Json trade(const TradeRow& row, bool with_shares) {
-  Json out;
-  out["asset"] = row.asset;
-  out["from"] = row.from;
-  out["to"] = row.to;
-  out["trade"] = row.trade();
-  if (with_shares) {
-    out["price"] = row.price;
-    out["shares_from"] = share_count(row.shares_from);
-    out["shares_to"] = share_count(row.shares_to);
-    out["shares"] = share_count(row.shares());
-  }
-  return out;
 }
 
 Json text_or_null(const settings::Values& values, std::string_view name) {
   return values.has(name) ? Json(values.text(name)) : Json(nullptr);
 }
 
-void add_portfolio(const Prediction& prediction, Json& out) {
-  const select::Portfolio& portfolio = prediction.portfolio;
-  const double full = prediction.full_sharpe;
-  out["status"] = name(portfolio.outcome.status);
-  out["status_text"] = prediction.status_text();
-  out["sharpe"] = portfolio.sharpe;
-  out["sharpe_annualized"] = prediction.annualized(portfolio.sharpe);
-  out["full_sharpe"] = full;
-  out["full_sharpe_annualized"] = prediction.annualized(full);
-  out["share_of_full"] = full > 0.0 ? Json(portfolio.sharpe / full) : Json(nullptr);
-  out["gross_exposure"] = prediction.exposure.gross;
-  out["net_exposure"] = prediction.exposure.net;
-  out["expected_return"] = prediction.exposure.expected_return;
-  out["volatility"] = prediction.exposure.volatility;
-  out["volatility_annualized"] = prediction.annualized(prediction.exposure.volatility);
-  out["cardinality"] = prediction.held().size();
-  out["k"] = prediction.settings.k;
-  out["n"] = prediction.n();
-  out["optimizer"] = prediction.optimizer;
-  out["sizing"] = name_of(prediction.settings.sizing.kind);
-  out["net"] = name_of(prediction.settings.net);
-  out["form"] = name_of(prediction.risk->form());
-  out["shrinkage"] = prediction.shrinkage;
-  out["jitter"] = portfolio.outcome.jitter;
-  out["neutral_first"] = portfolio.outcome.neutral_first;
-  out["periods_per_year"] = prediction.periods_per_year;
+// A name of the model.
+struct Name {
+  const Prediction* prediction;
+  Index index;
+  const select::Reason* reason;
+
+  const std::string& asset() const { return prediction->ticker(index); }
+  double weight() const { return prediction->weight(index); }
+};
+
+std::vector<Name> named(const Prediction& prediction, const std::vector<Index>& assets) {
+  std::vector<Name> out;
+  for (const Index asset : assets) out.push_back({&prediction, asset, prediction.reason(asset)});
+  return out;
 }
 
-void add_account(const Prediction& prediction, Json& out) {
-  const Sizes& sizes = *prediction.sizes;
-  double invested = 0.0;
-  for (const Index i : prediction.held())
-    invested += sizes.shares(prediction.ticker(i), prediction.weight(i)) *
-                sizes.price(prediction.ticker(i));
-  out["capital"] = sizes.capital;
-  out["lot"] = share_count(sizes.lot);
-  out["cash"] = sizes.capital - invested;
+// What the members hold of a name, each by itself.
+Keys<Name> member_keys(std::string_view held_by, std::string_view spread) {
+  const auto of = [](auto member) {
+    return [member](const Name& name) {
+      return (name.prediction->spread.*member)[static_cast<std::size_t>(name.index)];
+    };
+  };
+  return {{"held_by", held_by, of(&learn::MemberSpread::held)},
+          {"member_mean", spread, of(&learn::MemberSpread::mean)},
+          {"member_sd", "", of(&learn::MemberSpread::sd)}};
+}
+
+Keys<Name> holding_keys() {
+  Keys<Name> keys = {
+      {"asset", "ticker, place in the model, weight", &Name::asset},
+      {"index", "", &Name::index},
+      {"weight", "", &Name::weight},
+      {"price", "last price",
+       [](auto& name) {
+         const auto& sizes = name.prediction->sizes;
+         return sizes ? Json(sizes->price(name.asset())) : absent();
+       },
+       kAccount},
+      {"shares", "shares wanted: `weight` × `capital` / `price`, rounded to whole lots",
+       [](auto& name) {
+         const auto& sizes = name.prediction->sizes;
+         return sizes ? share_count(sizes->shares(name.asset(), name.weight())) : absent();
+       },
+       kAccount}};
+  append(keys,
+         member_keys("share of the members whose own portfolio, with the same settings, holds the "
+                     "name",
+                     "mean and standard deviation of the members' own weights; `member_sd` is "
+                     "`null` for one member"));
+  append(keys, reason_keys<Name>(kNoTable));
+  return keys;
+}
+
+Keys<Name> left_alone_keys() {
+  Keys<Name> keys = {{"asset", "as for `holdings`", &Name::asset}, {"index", "", &Name::index}};
+  append(keys, member_keys("", ""));
+  return keys;
+}
+
+// A trade, in shares where there is an account.
+struct Traded {
+  const TradeRow* row;
+  bool with_shares;
+};
+
+std::vector<Traded> traded(const Prediction& prediction) {
+  std::vector<Traded> out;
+  for (const TradeRow& row : prediction.trades) out.push_back({&row, prediction.sizes.has_value()});
+  return out;
+}
+
+Keys<Traded> trade_keys() {
+  const auto in_shares = [](auto value) {
+    return
+        [value](const Traded& trade) { return trade.with_shares ? value(*trade.row) : absent(); };
+  };
+  return {
+      {"asset", "weight held, weight wanted, their difference",
+       [](auto& trade) { return trade.row->asset; }},
+      {"from", "", [](auto& trade) { return trade.row->from; }},
+      {"to", "", [](auto& trade) { return trade.row->to; }},
+      {"trade", "", [](auto& trade) { return trade.row->trade(); }},
+      {"price", "last price; `null` where the file has none",
+       in_shares([](auto& row) { return Json(row.price); }), kAccount},
+      {"shares_from", "the two weights in shares, each rounded to whole lots",
+       in_shares([](auto& row) { return share_count(row.shares_from); }), kAccount},
+      {"shares_to", "", in_shares([](auto& row) { return share_count(row.shares_to); }), kAccount},
+      {"shares", "their difference: what to buy, or to sell if it is negative",
+       in_shares([](auto& row) { return share_count(row.shares()); }), kAccount},
+  };
+}
+
+Keys<Prediction> figure_keys() {
+  return {
+      {"status", "as for `sharpen solve`",
+       [](auto& p) { return name(p.portfolio.outcome.status); }},
+      {"status_text", "", &Prediction::status_text},
+      {"sharpe",
+       "Sharpe ratio that the model expects of the weights, per period and × √`periods_per_year`; "
+       "0 for cash",
+       [](auto& p) { return p.portfolio.sharpe; }},
+      {"sharpe_annualized", "", [](auto& p) { return p.annualized(p.portfolio.sharpe); }},
+      {"full_sharpe", "the same without a bound on the number of names", &Prediction::full_sharpe},
+      {"full_sharpe_annualized", "", [](auto& p) { return p.annualized(p.full_sharpe); }},
+      {"share_of_full", "`sharpe` / `full_sharpe`; `null` where there is none to keep",
+       [](auto& p) {
+         return p.full_sharpe > 0.0 ? Json(p.portfolio.sharpe / p.full_sharpe) : Json(nullptr);
+       }},
+      {"gross_exposure", "Σ\\|wᵢ\\| and Σwᵢ", [](auto& p) { return p.exposure.gross; }},
+      {"net_exposure", "", [](auto& p) { return p.exposure.net; }},
+      {"expected_return", "μᵀw per period", [](auto& p) { return p.exposure.expected_return; }},
+      {"volatility", "√(wᵀΣw) per period, and a year",
+       [](auto& p) { return p.exposure.volatility; }},
+      {"volatility_annualized", "", [](auto& p) { return p.annualized(p.exposure.volatility); }},
+      {"cardinality", "number of names held", [](auto& p) { return p.held().size(); }},
+      {"k", "most names that could be held, and the model's assets",
+       [](auto& p) { return p.settings.k; }},
+      {"n", "", &Prediction::n},
+      {"optimizer", kAsSolve, [](auto& p) { return p.optimizer; }},
+      {"sizing", "", [](auto& p) { return name_of(p.settings.sizing.kind); }},
+      {"net", "", [](auto& p) { return name_of(p.settings.net); }},
+      {"form", "", [](auto& p) { return name_of(p.risk->form()); }},
+      {"shrinkage", "", &Prediction::shrinkage},
+      {"jitter", "", [](auto& p) { return p.portfolio.outcome.jitter; }},
+      {"neutral_first", "", [](auto& p) { return p.portfolio.outcome.neutral_first; }},
+      {"periods_per_year", "", &Prediction::periods_per_year},
+  };
+}
+
+Keys<Prediction> model_keys() {
+  return {
+      group<Prediction>(
+          "window", "",
+          {{"from", "the returns the model saw", [](auto& p) { return p.input.window.from; }},
+           {"to", "", [](auto& p) { return p.input.window.to; }},
+           {"rows", "", [](auto& p) { return p.input.window.rows; }}},
+          kNoTable),
+      {"trained_to", "last date the model was trained on",
+       [](auto& p) { return p.input.model.last_date; }},
+      {"members", "number of networks in the model", &Prediction::members},
+      {"agreement",
+       "risk of the mean of the members' unit-risk directions: 1 if they say the same, about "
+       "1/√`members` if they have nothing in common; 0 if none has a direction",
+       &Prediction::agreement},
+      list<Prediction>("holdings", "the names held, in the order of the model; empty for cash",
+                       holding_keys(), [](auto& p) { return named(p, p.held()); }),
+      list<Prediction>("held_by_members_only",
+                       "names that some member would hold and the portfolio does not, with the "
+                       "same keys but no `weight`",
+                       left_alone_keys(),
+                       [](auto& p) { return named(p, p.held_by_members_only()); }),
+      left_out_key<Prediction>(
+          kNoTable, [](auto& p) -> auto& { return p.input.model.tickers; }),
+  };
+}
+
+Keys<Prediction> account_keys() {
+  const auto of = [](auto value) {
+    return [value](const Prediction& p) { return p.sizes ? value(p) : absent(); };
+  };
+  return in_part<Prediction>(
+      kAccount, {{"capital", "as given", of([](auto& p) { return Json(p.sizes->capital); })},
+                 {"lot", "", of([](auto& p) { return share_count(p.sizes->lot); })},
+                 {"cash", "`capital` less the value of the shares wanted; shorts add to it",
+                  of([](auto& p) { return Json(p.cash()); })}});
+}
+
+Keys<Prediction> predict_keys() {
+  Keys<Prediction> keys = head<Prediction>("predict", "`predict`");
+  append<Prediction>(
+      keys,
+      {{"model", "the model's file", [](auto& p) { return text_or_null(p.values, "model"); }},
+       {"date", "last row of the panel that was used; the portfolio is for the period after it",
+        [](auto& p) { return p.input.window.to; }},
+       {"age_days", "days from there to today, or to `--asof`; `null` where rows have no dates",
+        [](auto& p) { return value_or_null(p.input.age); }}});
+  append(keys, figure_keys());
+  append(keys, model_keys());
+  append(keys, account_keys());
+  append<Prediction>(
+      keys,
+      {{"previous", "file of the weights held now; `null` for all cash",
+        [](auto& p) { return text_or_null(p.values, "previous"); }},
+       {"turnover", "Σ\\|trade\\|", [](auto& p) { return turnover(p.trades); }},
+       list<Prediction>("trades",
+                        "the names whose weight changes: those wanted, in the order of the model, "
+                        "then those only held now",
+                        trade_keys(), traded),
+       {"warnings", kWarningsMeaning, &Prediction::warnings}});
+  return keys;
 }
 
 }  // namespace
 
-std::string prediction_json(const Prediction& prediction) {
-  const bool with_shares = prediction.sizes.has_value();
-  const Window& window = prediction.input.window;
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "predict";
-  out["model"] = text_or_null(prediction.values, "model");
-  out["date"] = window.to;
-  out["age_days"] = prediction.input.age ? Json(*prediction.input.age) : Json(nullptr);
-  add_portfolio(prediction, out);
-  out["window"]["from"] = window.from;
-  out["window"]["to"] = window.to;
-  out["window"]["rows"] = window.rows;
-  out["trained_to"] = prediction.input.model.last_date;
-  out["members"] = prediction.members();
-  out["agreement"] = prediction.agreement;
-  out["holdings"] = Json::array();
-  for (const Index asset : prediction.held()) out["holdings"].push_back(holding(prediction, asset));
-  out["held_by_members_only"] = Json::array();
-  for (const Index asset : prediction.held_by_members_only())
-    out["held_by_members_only"].push_back(member_name(prediction, asset));
-  if (prediction.explanation) out["best_left_out"] = left_out(prediction);
-  if (with_shares) add_account(prediction, out);
-  out["previous"] = text_or_null(prediction.values, "previous");
-  out["turnover"] = turnover(prediction.trades);
-  out["trades"] = Json::array();
-  for (const TradeRow& row : prediction.trades) out["trades"].push_back(trade(row, with_shares));
-  out["warnings"] = prediction.warnings;
-  return json_text(out);
+std::string predict_json(const Prediction& prediction) {
+  static const Keys<Prediction> keys = predict_keys();
+  return json_text(json_of(keys, prediction));
+}
+
+Section predict_section() {
+  return {"predict",
+          {"What the answer means: [predict.md](predict.md). With `--require-ok` and another "
+           "status the answer\nis printed all the same, and the exit code is 1.",
+           "With `--explain` there are also `holdings[].mu`, `holdings[].score`, "
+           "`holdings[].score_rank`,\n`holdings[].risk_contribution`, "
+           "`holdings[].sharpe_lost_if_removed`, `best_left_out`,\n`best_left_out.asset`, "
+           "`best_left_out.index` and `best_left_out.sharpe_gain`, as for `sharpen solve`.",
+           "With `--capital` there is also:"},
+          listed(predict_keys())};
 }
 
 }  // namespace sharpen::command

@@ -1,24 +1,58 @@
 #include "sharpen/command/simulate.hpp"
 
-#include "command/json_text.hpp"
+#include "command/json_keys.hpp"
+#include "sharpen/market/panel.hpp"
 
 namespace sharpen::command {
 
-std::string simulation_json(const market::SimulationSettings& settings, const market::Panel& prices,
-                            const std::string& file) {
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "simulate";
-  out["out"] = file;
-  out["assets"] = prices.n();
-  out["days"] = prices.rows();
-  out["from"] = prices.dates.front();
-  out["to"] = prices.dates.back();
-  out["seed"] = settings.seed;
-  out["predictability"] = settings.predictability;
-  out["factors"] = settings.factors;
-  out["warnings"] = Json::array();
-  return json_text(out);
+namespace {
+
+Keys<SimulateAnswer> simulate_keys() {
+  Keys<SimulateAnswer> keys = head<SimulateAnswer>("simulate", "`simulate`");
+  append<SimulateAnswer>(
+      keys,
+      {{"out", "the file written", &SimulateAnswer::out},
+       {"assets", "its size", [](auto& a) { return a.market.prices.n(); }},
+       {"days", "", [](auto& a) { return a.market.prices.rows(); }},
+       {"from", "its first and last date", [](auto& a) { return a.market.prices.dates.front(); }},
+       {"to", "", [](auto& a) { return a.market.prices.dates.back(); }},
+       {"seed", "the settings used ([simulation.md](simulation.md))",
+        [](auto& a) { return a.settings.seed; }},
+       {"predictability", "", [](auto& a) { return a.settings.predictability; }},
+       {"factors", "", [](auto& a) { return a.settings.factors; }},
+       {"warnings", kWarningsMeaning, [](auto&) { return Json::array(); }}});
+  return keys;
+}
+
+}  // namespace
+
+market::SimulationSettings simulation_settings(const settings::Values& values) {
+  market::SimulationSettings out;
+  settings::fill(values, out);
+  return out;
+}
+
+SimulateAnswer simulate_answer(const settings::Values& values, bool expected) {
+  SimulateAnswer answer{.settings = simulation_settings(values)};
+  if (expected)
+    answer.market = market::simulate_market(answer.settings);
+  else
+    answer.market.prices = market::simulate(answer.settings);
+  if (!values.has("out")) return answer;
+  answer.out = values.text("out");
+  market::write_panel(answer.market.prices, answer.out);
+  return answer;
+}
+
+std::string simulate_json(const SimulateAnswer& answer) {
+  static const Keys<SimulateAnswer> keys = simulate_keys();
+  return json_text(json_of(keys, answer));
+}
+
+Section simulate_section() {
+  return {"simulate",
+          {"Needs `--out`: without it the prices themselves go to standard output."},
+          listed(simulate_keys())};
 }
 
 }  // namespace sharpen::command

@@ -1,98 +1,174 @@
-// The answer of `sharpen solve --json`; docs/json.md lists every key.
-#include "command/json_text.hpp"
+// The answer of `sharpen solve --json`.
+#include "command/explained_keys.hpp"
+#include "command/json_keys.hpp"
 #include "sharpen/command/solve.hpp"
 
 namespace sharpen::command {
 
 namespace {
 
-Json holding(const Solution& solution, Index asset) {
-  const auto i = static_cast<std::size_t>(asset);
-  Json out;
-  out["asset"] = solution.input.tickers[i];
-  out["index"] = asset;
-  out["weight"] = solution.portfolio.weights[i];
-  if (const select::Reason* reason = solution.reason(asset)) {
-    out["mu"] = reason->mu;
-    out["score"] = reason->score;
-    out["score_rank"] = reason->score_rank;
-    out["risk_contribution"] = reason->risk_contribution;
-    out["sharpe_lost_if_removed"] = reason->sharpe_lost_if_removed;
+// Parts of the section: the portfolio, its bound, the relaxation it comes from, its reasons.
+enum Part { kPortfolio, kBound, kRelaxation, kReasons };
+
+struct Holding {
+  std::string asset;
+  Index index;
+  double weight;
+  const select::Reason* reason;
+};
+
+std::vector<Holding> holdings(const Solution& solution) {
+  std::vector<Holding> out;
+  for (const Index asset : solution.held()) {
+    const auto i = static_cast<std::size_t>(asset);
+    out.push_back(
+        {solution.input.tickers[i], asset, solution.portfolio.weights[i], solution.reason(asset)});
   }
   return out;
 }
 
-Json left_out(const Solution& solution) {
-  const auto& best = solution.explanation->best_left_out;
-  if (!best) return nullptr;
-  Json out;
-  out["asset"] = solution.input.tickers[static_cast<std::size_t>(best->asset)];
-  out["index"] = best->asset;
-  out["sharpe_gain"] = best->sharpe_gain;
-  return out;
+Keys<Solution> portfolio_keys() {
+  return {
+      {"status",
+       "`ok`, `neutral_face` (solved, with net position zero), `no_signal` (no portfolio of the "
+       "names chosen has a positive Sharpe ratio: all cash), or `not_converged` (a search stopped "
+       "early; the portfolio is the best it had)",
+       [](auto& s) { return name(s.portfolio.outcome.status); }},
+      {"status_text", "the status in words", &Solution::status_text},
+      {"sharpe", "Sharpe ratio per period, recomputed from the weights: μᵀw/√(wᵀΣw); 0 for cash",
+       [](auto& s) { return s.portfolio.sharpe; }},
+      {"sharpe_annualized", "`sharpe` × √`periods_per_year`",
+       [](auto& s) { return s.annualized(s.portfolio.sharpe); }},
+      {"full_sharpe",
+       "Sharpe ratio per period of the same problem without a bound on the number of names",
+       &Solution::full_sharpe},
+      {"full_sharpe_annualized", "`full_sharpe` × √`periods_per_year`",
+       [](auto& s) { return s.annualized(s.full_sharpe); }},
+      {"share_of_full",
+       "`sharpe` / `full_sharpe`; `null` where there is no full Sharpe ratio to keep",
+       &Solution::share_of_full},
+      {"gross_exposure", "Σ\\|wᵢ\\|", [](auto& s) { return s.exposure.gross; }},
+      {"net_exposure", "Σwᵢ", [](auto& s) { return s.exposure.net; }},
+      {"expected_return", "μᵀw per period", [](auto& s) { return s.exposure.expected_return; }},
+      {"volatility", "√(wᵀΣw) per period", [](auto& s) { return s.exposure.volatility; }},
+      {"volatility_annualized", "`volatility` × √`periods_per_year`",
+       [](auto& s) { return s.annualized(s.exposure.volatility); }},
+      {"cardinality", "number of names held", [](auto& s) { return s.held().size(); }},
+      {"k", "most names that could be held", [](auto& s) { return s.settings.k; }},
+      {"n", "number of assets", [](auto& s) { return s.input.n(); }},
+      {"optimizer", "`oscar`, `symmetric`, `greedy`, `swap`, `mssrm`, `mssrm-long` or `sdr`",
+       &Solution::optimizer},
+  };
 }
 
-void add_proofs(const Solution& solution, Json& out) {
-  if (solution.iterations) out["iterations"] = *solution.iterations;
-  if (solution.certified) out["certified"] = *solution.certified;
-  if (const auto& sdr = solution.sdr) {
-    out["sdr"]["kappa"] = sdr->kappa;
-    out["sdr"]["solves"] = sdr->solves;
-    out["sdr"]["matched"] = sdr->matched;
-    out["sdr"]["cut"] = sdr->cut;
-  }
-  if (const auto& bound = solution.bound) {
-    out["sharpe_upper_bound"] = bound->sharpe;
-    out["sharpe_upper_bound_annualized"] = solution.annualized(bound->sharpe);
-    out["share_of_bound"] = solution.share_of_bound();
-    out["bound_from"] = baseline::name(bound->from);
-    out["bound_status"] = name(bound->status);
-    out["gap"] = bound->gap;
-  }
+Keys<Solution> search_keys() {
+  return {
+      {"iterations", "only for `mssrm`, `mssrm-long` and `sdr`: steps made",
+       [](auto& s) { return value_or_absent(s.iterations); }},
+      {"certified",
+       "only for `mssrm-long`: whether its result is proved globally optimal for its own problem; "
+       "for `sdr`: whether its relaxation is solved to the gap asked for "
+       "([baselines.md](baselines.md))",
+       [](auto& s) { return value_or_absent(s.certified); }},
+      group<Solution>(
+          "sdr", "",
+          in_part<Solution>(
+              kRelaxation,
+              {{"kappa", "κ of the relaxation that the names come from",
+                [](auto& s) { return s.sdr->kappa; }},
+               {"solves", "relaxations solved", [](auto& s) { return s.sdr->solves; }},
+               {"matched", "names in that relaxation's own support",
+                [](auto& s) { return s.sdr->matched; }},
+               {"cut",
+                "with `--sdr-recovery match`: whether no κ tried has just `k` names, so that a "
+                "larger support was cut",
+                [](auto& s) { return s.sdr->cut; }}}),
+          kNoTable, [](auto& s) { return s.sdr.has_value(); }),
+  };
+}
+
+Keys<Solution> bound_keys() {
+  const auto of = [](auto value) {
+    return [value](const Solution& s) { return s.bound ? Json(value(s)) : absent(); };
+  };
+  return in_part<Solution>(
+      kBound,
+      {{"sharpe_upper_bound",
+        "no portfolio of at most `k` names, of any signs, that `net` allows has a larger Sharpe "
+        "ratio per period: proved; `null` if nothing could be proved",
+        of([](auto& s) { return s.bound->sharpe; })},
+       {"sharpe_upper_bound_annualized", "`sharpe_upper_bound` × √`periods_per_year`",
+        of([](auto& s) { return s.annualized(s.bound->sharpe); })},
+       {"share_of_bound",
+        "`sharpe` / `sharpe_upper_bound`: what is reached for certain of the best possible; `null` "
+        "where the bound is not positive",
+        of([](auto& s) { return s.share_of_bound(); })},
+       {"bound_from", "`sdp` or `perspective`: which relaxation the bound comes from",
+        of([](auto& s) { return baseline::name(s.bound->from); })},
+       {"bound_status",
+        "`ok`, `no_signal` (the bound is 0), or `not_converged` (it holds, but `gap` is larger "
+        "than was asked for)",
+        of([](auto& s) { return name(s.bound->status); })},
+       {"gap",
+        "relative, on Sharpe²: how far the optimum of that relaxation may at most be below the "
+        "bound",
+        of([](auto& s) { return s.bound->gap; })}});
+}
+
+Keys<Solution> input_keys() {
+  return {
+      {"sizing", "`budget`, `volatility` or `gross`",
+       [](auto& s) { return name_of(s.settings.sizing.kind); }},
+      {"net", "`positive` or `any`", [](auto& s) { return name_of(s.settings.net); }},
+      {"form", "`dense` or `low-rank`: how the covariance was stored",
+       [](auto& s) { return name_of(s.input.risk->form()); }},
+      {"shrinkage", "the shrinkage used", [](auto& s) { return s.input.shrinkage; }},
+      {"jitter", "what had to be added to the diagonal of the covariance; 0 if nothing",
+       [](auto& s) { return s.portfolio.outcome.jitter; }},
+      {"neutral_first", "whether the full problem, over all assets, has net position zero",
+       [](auto& s) { return s.portfolio.outcome.neutral_first; }},
+      {"periods_per_year", "the number used to annualise", &Solution::periods_per_year},
+      group<Solution>("window", "only for panels and the example: the returns that were used",
+                      {{"from", "dates of the first and the last of them",
+                        [](auto& s) { return s.input.window->from; }},
+                       {"to", "", [](auto& s) { return s.input.window->to; }},
+                       {"rows", "their number", [](auto& s) { return s.input.window->rows; }}},
+                      kPortfolio, [](auto& s) { return s.input.window.has_value(); }),
+  };
+}
+
+Keys<Solution> solve_keys() {
+  Keys<Holding> holding = {{"asset", "ticker", &Holding::asset},
+                           {"index", "column", &Holding::index},
+                           {"weight", "weight", &Holding::weight}};
+  append(holding, reason_keys<Holding>(kReasons));
+  Keys<Solution> keys = head<Solution>("solve", "`solve`");
+  append(keys, portfolio_keys());
+  append(keys, search_keys());
+  append(keys, bound_keys());
+  append(keys, input_keys());
+  append<Solution>(
+      keys,
+      {list<Solution>("holdings", "the names held, in the order of the columns; empty for cash",
+                      holding, holdings),
+       left_out_key<Solution>(
+           kReasons, [](auto& s) -> auto& { return s.input.tickers; }),
+       {"warnings", kWarningsMeaning, &Solution::warnings}});
+  return keys;
 }
 
 }  // namespace
 
-std::string solution_json(const Solution& solution) {
-  const select::Portfolio& portfolio = solution.portfolio;
-  const std::vector<Index> held = solution.held();
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "solve";
-  out["status"] = name(portfolio.outcome.status);
-  out["status_text"] = solution.status_text();
-  out["sharpe"] = portfolio.sharpe;
-  out["sharpe_annualized"] = solution.annualized(portfolio.sharpe);
-  out["full_sharpe"] = solution.full_sharpe;
-  out["full_sharpe_annualized"] = solution.annualized(solution.full_sharpe);
-  out["share_of_full"] = solution.share_of_full();
-  out["gross_exposure"] = solution.exposure.gross;
-  out["net_exposure"] = solution.exposure.net;
-  out["expected_return"] = solution.exposure.expected_return;
-  out["volatility"] = solution.exposure.volatility;
-  out["volatility_annualized"] = solution.annualized(solution.exposure.volatility);
-  out["cardinality"] = held.size();
-  out["k"] = solution.settings.k;
-  out["n"] = solution.input.n();
-  out["optimizer"] = solution.optimizer;
-  add_proofs(solution, out);
-  out["sizing"] = name_of(solution.settings.sizing.kind);
-  out["net"] = name_of(solution.settings.net);
-  out["form"] = name_of(solution.input.risk->form());
-  out["shrinkage"] = solution.input.shrinkage;
-  out["jitter"] = portfolio.outcome.jitter;
-  out["neutral_first"] = portfolio.outcome.neutral_first;
-  out["periods_per_year"] = solution.periods_per_year;
-  if (const auto& window = solution.input.window) {
-    out["window"]["from"] = window->from;
-    out["window"]["to"] = window->to;
-    out["window"]["rows"] = window->rows;
-  }
-  out["holdings"] = Json::array();
-  for (const Index asset : held) out["holdings"].push_back(holding(solution, asset));
-  if (solution.explanation) out["best_left_out"] = left_out(solution);
-  out["warnings"] = solution.warnings;
-  return json_text(out);
+std::string solve_json(const Solution& solution) {
+  static const Keys<Solution> keys = solve_keys();
+  return json_text(json_of(keys, solution));
+}
+
+Section solve_section() {
+  return {"solve",
+          {"", "With `--certify`, and for `sdr`, there is also ([baselines.md](baselines.md)):",
+           "For `sdr` there is also:", "With `--explain` there is also:"},
+          listed(solve_keys())};
 }
 
 }  // namespace sharpen::command

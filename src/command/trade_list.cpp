@@ -5,22 +5,13 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "base/csv.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::command {
 
 namespace {
-
-// A field as RFC 4180 wants it.
-std::string field(const std::string& text) {
-  const bool plain = !text.empty() && text.find_first_of(",\"\r\n;\t") == std::string::npos &&
-                     text.front() != ' ' && text.back() != ' ';
-  if (plain) return text;
-  std::string out = "\"";
-  for (const char c : text) out.append(c == '"' ? 2 : 1, c);
-  return out + '"';
-}
 
 TradeRow row_of(const std::string& asset, double from, double to, const Sizes* sizes) {
   TradeRow row{.asset = asset, .from = from, .to = to};
@@ -70,7 +61,7 @@ std::vector<TradeRow> trade_list(const std::vector<backtest::NamedWeight>& held,
 std::string trade_csv(const std::vector<TradeRow>& trades, bool with_shares) {
   std::string out = with_shares ? "asset,from,to,trade,price,shares\n" : "asset,from,to,trade\n";
   for (const TradeRow& row : trades) {
-    out += fmt::format("{},{},{},{}", field(row.asset), shortest(row.from), shortest(row.to),
+    out += fmt::format("{},{},{},{}", csv_field(row.asset), shortest(row.from), shortest(row.to),
                        shortest(row.trade()));
     if (with_shares)
       out += fmt::format(",{},{}", std::isnan(row.price) ? "" : shortest(row.price),

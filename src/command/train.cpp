@@ -20,6 +20,12 @@ namespace {
 namespace fs = std::filesystem;
 using settings::Values;
 
+// A training, read and cleaned.
+struct Job {
+  TrainAnswer answer;  // without a model
+  learn::TrainSettings settings;
+};
+
 std::string shown(const fs::path& file) {
   const std::string name = file.string();
   return printable(name, 4 * name.size());
@@ -85,7 +91,7 @@ class Checkpoints {
 }
 
 // Kept beside the model while it is trained, unless there is no file to be beside.
-learn::Model train_to_file(const TrainJob& job, learn::TrainControl control) {
+learn::Model train_to_file(const Job& job, learn::TrainControl control) {
   const Values& values = job.answer.values;
   const fs::path out = values.text("out");
   const Checkpoints checkpoints(out, values.flag("resume"));
@@ -109,7 +115,7 @@ learn::Model train_to_file(const TrainJob& job, learn::TrainControl control) {
   }
 }
 
-learn::Model train_in_memory(const TrainJob& job, const learn::TrainControl& control) {
+learn::Model train_in_memory(const Job& job, const learn::TrainControl& control) {
   const Values& values = job.answer.values;
   const Threads threads(static_cast<int>(values.integer("threads")));
   try {
@@ -136,16 +142,9 @@ void warn_of_warm_starts(TrainAnswer& answer) {
         early, model.members.size()));
 }
 
-}  // namespace
-
-void check_training_settings(const Values& values) {
+Job read_training(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
   check_framework(values);
-  learn::training_settings(values);
-}
-
-TrainJob read_training(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
-  check_framework(values);
-  TrainJob job{.answer = {.values = values}, .settings = learn::training_settings(values)};
+  Job job{.answer = {.values = values}, .settings = learn::training_settings(values)};
   keep_inputs(values, {"out"});
   if (values.text("universe") == "available")
     throw InputError(fmt::format(
@@ -155,7 +154,23 @@ TrainJob read_training(const Values& values, std::optional<MemoryPanel> panel, c
   return job;
 }
 
-TrainAnswer run_job(TrainJob job, const learn::TrainControl& control) {
+}  // namespace
+
+void check_training_settings(const Values& values) {
+  check_framework(values);
+  learn::training_settings(values);
+}
+
+PlannedTraining plan_training(const Values& values, const Log& log) {
+  const Job job = read_training(values, {}, log);
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  return {learn::plan_training(job.answer.input.returns, job.settings, threads), job.settings};
+}
+
+TrainAnswer train_answer(const Values& values, std::optional<MemoryPanel> panel, const Log& log,
+                         const learn::TrainControl& control) {
+  Job job = read_training(values, std::move(panel), log);
+  control.begin("training");
   const auto start = std::chrono::steady_clock::now();
   learn::Model model =
       job.answer.values.has("out") ? train_to_file(job, control) : train_in_memory(job, control);

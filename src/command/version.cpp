@@ -1,20 +1,27 @@
 #include "sharpen/command/version.hpp"
 
-#include "command/json_text.hpp"
+#include "command/json_keys.hpp"
 #include "sharpen/base/build_info.hpp"
 
 namespace sharpen::command {
 
-std::string version_json() {
-  const BuildInfo info = build_info();
-  Json out;
-  out["schema_version"] = kSchemaVersion;
-  out["command"] = "version";
-  out["version"] = info.version;
-  out["compiler"] = info.compiler;
-  out["build_type"] = info.build_type;
-  out["blas"] = info.blas;
-  return json_text(out);
+namespace {
+
+Keys<BuildInfo> version_keys() {
+  Keys<BuildInfo> keys = head<BuildInfo>("version", "`version`");
+  append<BuildInfo>(
+      keys, {{"version", "version of Sharpen", &BuildInfo::version},
+             {"compiler", "compiler it was built with", &BuildInfo::compiler},
+             {"build_type", "CMake's build type", &BuildInfo::build_type},
+             {"blas", "OpenBLAS in its own words: version, options, and the processor it runs on",
+              &BuildInfo::blas}});
+  return keys;
 }
+
+}  // namespace
+
+std::string version_json() { return json_text(json_of(version_keys(), build_info())); }
+
+Section version_section() { return {"--version", {""}, listed(version_keys())}; }
 
 }  // namespace sharpen::command

@@ -10,6 +10,7 @@
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/command/memory_panel.hpp"
+#include "sharpen/command/output_folder.hpp"
 #include "sharpen/learn/model.hpp"
 #include "sharpen/market/panel_input.hpp"
 
@@ -37,26 +38,21 @@ struct BacktestInputs {
   std::optional<learn::Model> model = {};
 };
 
-// Everything that a backtest needs, read and cleaned.
-struct BacktestJob {
-  BacktestAnswer answer;  // without a result
-  std::optional<market::Panel> signal;
-  std::optional<learn::Model> model;
-};
-
 // Throws InputError for what contradicts itself whatever the files hold.
 void check_backtest_settings(const settings::Values& values);
 
-// Throws InputError for settings and input that do not fit each other.
-BacktestJob read_backtest(const settings::Values& values, BacktestInputs inputs, const Log& log);
-// Throws InputError, Interrupted and Diverged.
-BacktestAnswer run_job(BacktestJob job, const Control& control);
+// Throws InputError for settings and input that do not fit each other, Interrupted and Diverged.
+// Nobody is asked to stop before the first decision.
+BacktestAnswer backtest_answer(const settings::Values& values, BacktestInputs inputs,
+                               const Log& log, const Control& control);
 
 std::string backtest_json(const BacktestAnswer& answer);
 std::string backtest_text(const BacktestAnswer& answer);
 
-// File names and contents of --out. Every name that any backtest may write:
+// File names and contents of --out.
 std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer);
-std::vector<std::string> backtest_file_names();
+// The folder they go to. Throws InputError, before the work, for one that cannot be used or whose
+// files are what the settings read.
+OutputFolder backtest_folder(const settings::Values& values, const std::string& folder, bool force);
 
 }  // namespace sharpen::command

@@ -1,6 +1,7 @@
 // sharpen compare: whether the Sharpe ratios of two backtests differ by more than chance gives.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,12 +42,16 @@ struct NamedRun {
   backtest::SavedRun run;
 };
 
-// `values`: of the command compare; its folders are not looked at. Throws InputError for runs that
-// have nothing in common, Interrupted.
-Comparison compare_runs(const NamedRun& a, const NamedRun& b, const settings::Values& values,
-                        const Control& control);
+// What the caller has in memory: it is not read from the folders that settings name.
+struct CompareInputs {
+  std::optional<NamedRun> a = {}, b = {};
+};
 
-std::string comparison_json(const Comparison& comparison);
-std::string comparison_text(const Comparison& comparison);
+// Throws InputError for runs that have nothing in common, Interrupted.
+Comparison compare_answer(const settings::Values& values, CompareInputs inputs,
+                          const Control& control);
+
+std::string compare_json(const Comparison& comparison);
+std::string compare_text(const Comparison& comparison);
 
 }  // namespace sharpen::command

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/command/memory_panel.hpp"
 #include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::command {
@@ -23,9 +25,11 @@ struct Diagnosis {
   std::vector<std::string> warnings;
 };
 
-// Of a panel that is cut already. Throws InputError for settings that do not fit it.
-Diagnosis diagnose(const settings::Values& values, const market::RawPanel& raw);
+// Writes the cleaned panel where --out says, if it does. `panel`: what the caller has in memory,
+// none: what the settings name is read. Throws InputError for settings that do not fit it.
+Diagnosis doctor_answer(const settings::Values& values, std::optional<MemoryPanel> panel,
+                        const Log& log);
 
-std::string diagnosis_json(const Diagnosis& diagnosis);
+std::string doctor_json(const Diagnosis& diagnosis);
 
 }  // namespace sharpen::command

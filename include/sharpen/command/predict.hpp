@@ -4,18 +4,38 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <unordered_map>
 #include <vector>
 
+#include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/command/predict_input.hpp"
+#include "sharpen/command/memory_panel.hpp"
 #include "sharpen/command/solve.hpp"
 #include "sharpen/command/trade_list.hpp"
 #include "sharpen/learn/ensemble.hpp"
+#include "sharpen/learn/model.hpp"
+#include "sharpen/market/panel.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::command {
+
+// A model, and the panel that ends where the portfolio shall begin, its columns matched to the
+// model's assets by name.
+struct PredictInput {
+  std::string file;  // of the panel
+  learn::Model model;
+  market::Panel returns;    // the model's assets in its order; nothing after the decision
+  Window window;            // its last lookback rows, complete
+  std::optional<long> age;  // days from the last row to today, or to --asof
+  // Last prices by name, also of names the model does not know; empty for a panel of returns.
+  std::unordered_map<std::string, double> prices;
+  std::vector<std::string> warnings;
+
+  ConstMat window_returns() const {
+    return returns.matrix().middle_rows(returns.rows() - window.rows, window.rows);
+  }
+};
 
 // The answer, ready to be shown.
 struct Prediction : solve::Choice {
@@ -40,6 +60,9 @@ struct Prediction : solve::Choice {
   double weight(Index asset) const { return portfolio.weights[static_cast<std::size_t>(asset)]; }
   // Names that some member holds by itself and the portfolio does not, ascending.
   std::vector<Index> held_by_members_only() const;
+  double cash() const;  // with sizes: the capital less the value of the shares wanted
+  // Whoever requires a portfolio that is ok does not want another one to take its place.
+  bool refused() const;
 };
 
 // What the caller has in memory: it is not read from the files that settings name.
@@ -49,12 +72,13 @@ struct PredictInputs {
   std::optional<std::vector<backtest::NamedWeight>> previous = {};
 };
 
-// Throws InputError for what contradicts itself whatever the files hold.
-void check_predict_settings(const settings::Values& values);
-
-// Throws InputError for input that does not fit, Failure if what the model expects is no number.
+// Writes the files that --out and --trades name, unless it is refused. Throws InputError for
+// settings and input that do not fit, Failure if what the model expects is no number.
 Prediction predict_answer(const settings::Values& values, PredictInputs inputs, const Log& log);
 
-std::string prediction_json(const Prediction& prediction);
+std::string predict_json(const Prediction& prediction);
+
+// "A, B and 3 more"
+std::string some_names(const std::vector<std::string>& names, std::size_t most);
 
 }  // namespace sharpen::command

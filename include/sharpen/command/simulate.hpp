@@ -3,12 +3,24 @@
 
 #include <string>
 
-#include "sharpen/market/panel.hpp"
+#include "sharpen/base/settings.hpp"
 #include "sharpen/market/simulate.hpp"
 
 namespace sharpen::command {
 
-std::string simulation_json(const market::SimulationSettings& settings, const market::Panel& prices,
-                            const std::string& file);
+// The answer, ready to be shown.
+struct SimulateAnswer {
+  market::SimulationSettings settings = {};
+  market::SimulatedMarket market = {};
+  std::string out = {};  // the file written; "": none
+};
+
+market::SimulationSettings simulation_settings(const settings::Values& values);
+
+// Writes the prices where --out says, if it does. `expected`: whether the market shall have more
+// than its prices. Throws InputError.
+SimulateAnswer simulate_answer(const settings::Values& values, bool expected);
+
+std::string simulate_json(const SimulateAnswer& answer);
 
 }  // namespace sharpen::command

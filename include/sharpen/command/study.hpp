@@ -3,19 +3,41 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
+#include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/study/run.hpp"
 
 namespace sharpen::command {
 
-// The answers, as text and JSON. `file`: the store; `warnings`: of its markets.
-std::string study_json(const study::Tally& tally, const std::filesystem::path& file,
-                       const study::Results& results, const std::vector<std::string>& warnings);
-std::string estimate_json(const study::Estimate& estimate, int threads,
-                          const std::filesystem::path& file,
-                          const std::vector<std::string>& warnings);
-std::string list_json(const study::Results& results, const std::filesystem::path& file);
+// The answer, ready to be shown.
+struct StudyAnswer {
+  enum class Action { config, run, dry_run, list };
+  Action action = Action::run;
+  std::string config = {};                 // of config: the study as TOML
+  std::filesystem::path file = {};         // of the others
+  study::Results results = {};             // of run and list: without the cells' runs
+  study::Tally tally = {};                 // of run
+  study::Estimate estimate = {};           // of dry_run
+  int threads = 0;                         // of dry_run
+  std::vector<std::string> warnings = {};  // on settings and markets; logged, too
+
+  struct Counts {
+    Index cells = 0, done = 0, failed = 0, missing = 0;
+  };
+  Counts counts() const;
+};
+
+// Lists, estimates or runs, as --list, --dry-run and --print-config say. Throws InputError, and
+// StoreFailure if a result could not be written. `control` and `watch`: of study::run_study.
+StudyAnswer study_answer(const settings::Values& values, const Log& log, const Control& control,
+                         const study::Watch& watch);
+
+std::string_view state_name(study::CellState state);
+
+std::string study_json(const StudyAnswer& answer);
 
 }  // namespace sharpen::command

@@ -22,23 +22,23 @@ struct TrainAnswer {
   std::vector<std::string> warnings = {};
 };
 
-// A training, read and cleaned.
-struct TrainJob {
-  TrainAnswer answer;  // without a model
+// What a training would take.
+struct PlannedTraining {
+  learn::TrainingPlan plan;
   learn::TrainSettings settings;
 };
 
 // Throws InputError for what cannot be trained whatever the panel holds.
 void check_training_settings(const settings::Values& values);
 
-// `panel`: what the caller has in memory, none: what the settings name is read.
-TrainJob read_training(const settings::Values& values, std::optional<MemoryPanel> panel,
-                       const Log& log);
 // Trains, and writes the model where --out says, if it does; its epochs are then kept beside it
-// until it is done. Throws InputError, and Failure for a training that was stopped or diverged.
-TrainAnswer run_job(TrainJob job, const learn::TrainControl& control);
+// until it is done. `panel`: what the caller has in memory, none: what the settings name is read.
+// Throws InputError, and Failure for a training that was stopped or diverged.
+TrainAnswer train_answer(const settings::Values& values, std::optional<MemoryPanel> panel,
+                         const Log& log, const learn::TrainControl& control);
+PlannedTraining plan_training(const settings::Values& values, const Log& log);
 
 std::string train_json(const TrainAnswer& answer);
-std::string plan_json(const learn::TrainingPlan& plan, const learn::TrainSettings& settings);
+std::string plan_json(const PlannedTraining& planned);
 
 }  // namespace sharpen::command

@@ -1,5 +1,4 @@
-#include "sharpen/command/inspect.hpp"
-
+// The answer of `sharpen inspect` on a terminal.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -7,8 +6,6 @@
 #include <vector>
 
 #include "commands.hpp"
-#include "output.hpp"
-#include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/table.hpp"
 
@@ -17,7 +14,6 @@ namespace sharpen::app {
 namespace {
 
 using learn::Model;
-using learn::ModelFile;
 
 // "12 345 678" is easier to read than 12345678.
 std::string grouped(std::uint64_t number) {
@@ -59,7 +55,8 @@ std::string members_table(const Model& model) {
 
 }  // namespace
 
-std::string inspection_text(const ModelFile& file, const std::string& path) {
+std::string inspect_text(const command::Inspection& inspection) {
+  const auto& [path, file] = inspection;
   const Model& model = file.model;
   const auto line = [](std::string_view name, const std::string& text) {
     return fmt::format("{:<12} {}\n", name, text);
@@ -78,21 +75,12 @@ std::string inspection_text(const ModelFile& file, const std::string& path) {
   out += line("network", fmt::format("{}, {} parameters", learn::name(model.settings.network),
                                      grouped(command::parameters_of(model))));
   out += line("file", fmt::format("{} bytes, format {}, checksum {}, written by Sharpen {}",
-                                  grouped(file.bytes), file.format_version,
-                                  command::checksum_text(file), printable(file.program_version)));
+                                  grouped(file.bytes), file.format_version, inspection.checksum(),
+                                  printable(file.program_version)));
   out += "\n" + members_table(model) + "\nsettings\n";
   for (const auto& [name, value] : command::settings_of(model))
     out += fmt::format("  {:<18} {}\n", name, value);
   return out + "\ntickers\n" + wrapped_tickers(model.tickers);
-}
-
-void run_inspect(const settings::Values& values) {
-  if (values.flag("print-config")) return print(values.to_toml());
-  if (!values.has("model"))
-    throw InputError("no model given; write ‹sharpen inspect› model.sharpen");
-  const std::string& path = values.text("model");
-  const ModelFile file = learn::read_model_file(path);
-  print(values.flag("json") ? command::inspection_json(file, path) : inspection_text(file, path));
 }
 
 }  // namespace sharpen::app

@@ -1,4 +1,4 @@
-#include "sharpen/command/solve_input.hpp"
+#include "sharpen/command/solve.hpp"
 
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@ namespace {
 
 using settings::Origin;
 using settings::Values;
+using solve::SolveInput;
 
 constexpr std::string_view kSources =
     "‹--prices FILE›, ‹--returns FILE›, ‹--moments FILE›, ‹--mean FILE› with ‹--cov FILE›, or "
@@ -26,7 +27,10 @@ bool on(const Values& values, std::string_view name) {
 }
 
 // Exactly one source of numbers, and nothing that belongs to another one.
-Source find_source(const Values& values) {
+Source find_source(const Values& values, const SolveInputs& inputs) {
+  if (inputs.moments) return Source::mean_and_cov;
+  if (inputs.panel)
+    return inputs.panel->raw.kind == market::PanelKind::prices ? Source::prices : Source::returns;
   std::vector<std::pair<Source, std::string>> given;
   if (on(values, "prices")) given.emplace_back(Source::prices, values.given_as("prices"));
   if (on(values, "returns")) given.emplace_back(Source::returns, values.given_as("returns"));
@@ -84,15 +88,19 @@ market::Panel demo_panel(const Values& values) {
   return panel;
 }
 
-SolveInput from_panel(const Values& values, Source source, const Threads& threads, const Log& log) {
+SolveInput from_panel(const Values& values, Source source, std::optional<MemoryPanel> given,
+                      const Log& log) {
+  const Threads threads(static_cast<int>(values.integer("threads")));
   if (source == Source::demo)
     return solve::window_input(values, demo_panel(values), "", {}, threads);
-  market::PanelInput panel = market::read_panel_input(values, log);
+  market::PanelInput panel = panel_input(values, std::move(given), log);
   return solve::window_input(values, std::move(panel.returns), std::move(panel.file),
                              std::move(panel.warnings), threads);
 }
 
-SolveInput from_moments(const Values& values, Source source, const Log& log) {
+SolveInput from_moments(const Values& values, Source source, std::optional<market::Moments> given,
+                        const Log& log) {
+  if (given) return solve::moments_input(values, std::move(*given), "Sigma");
   market::Moments moments = source == Source::moments
                                 ? market::read_orlib(values.text("moments"))
                                 : market::read_moments_csv(values.text("mean"), values.text("cov"));
@@ -101,21 +109,46 @@ SolveInput from_moments(const Values& values, Source source, const Log& log) {
                               values.text(source == Source::moments ? "moments" : "cov"));
 }
 
+SolveInput read_input(const Values& values, SolveInputs inputs, const Log& log) {
+  const Source source = find_source(values, inputs);
+  refuse_foreign_settings(values, source);
+  const bool given_moments = source == Source::moments || source == Source::mean_and_cov;
+  return given_moments ? from_moments(values, source, std::move(inputs.moments), log)
+                       : from_panel(values, source, std::move(inputs.panel), log);
+}
+
 }  // namespace
+
+Values solve_values(Values values) {
+  if (values.flag("demo") && values.origin("k") == Origin::preset)
+    values.set_flag("k", std::to_string(kDemoNames));
+  return values;
+}
 
 void check_solve_settings(const Values& values) {
   const bool any = values.has("prices") || values.has("returns") || values.has("moments") ||
                    values.has("mean") || values.has("cov") || values.flag("demo");
-  if (any) refuse_foreign_settings(values, find_source(values));
+  if (any) refuse_foreign_settings(values, find_source(values, {}));
   market::check_dates(optional_text(values, "from"), optional_text(values, "to"));
 }
 
-SolveInput read_solve_input(const Values& values, const Threads& threads, const Log& log) {
-  const Source source = find_source(values);
-  refuse_foreign_settings(values, source);
-  const bool given_moments = source == Source::moments || source == Source::mean_and_cov;
-  return given_moments ? from_moments(values, source, log)
-                       : from_panel(values, source, threads, log);
+Solution solve_answer(const Values& values, SolveInputs inputs, const Log& log) {
+  Solution solution = solve::solve(values, read_input(values, std::move(inputs), log));
+  log.info(solution.status_text());
+  return solution;
+}
+
+Solution explained(Values values, const Solution& solution) {
+  values.set_flag("explain", "true");
+  const SolveInput& from = solution.input;
+  if (!from.window) {
+    market::Moments moments{from.tickers, from.mu, from.covariance};
+    return solve::solve(values, solve::moments_input(values, std::move(moments), from.file));
+  }
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  market::Panel returns = from.returns;
+  return solve::solve(values,
+                      solve::window_input(values, std::move(returns), from.file, {}, threads));
 }
 
 }  // namespace sharpen::command

@@ -1,0 +1,14 @@
+// What `sharpen predict` reads.
+#pragma once
+
+#include "sharpen/command/predict.hpp"
+
+namespace sharpen::command {
+
+// Throws InputError for a file that is no model, a panel that lacks an asset of the model or a
+// return in the window, and one that is older than --max-age or from the future.
+// `model`, `panel`: what the caller has in memory, none: they are read.
+PredictInput read_predict_input(const settings::Values& values, std::optional<learn::Model> model,
+                                std::optional<MemoryPanel> panel, const Log& log);
+
+}  // namespace sharpen::command
