@@ -7,9 +7,10 @@ function(sharpen_configure target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${target} PRIVATE -Wno-restrict)
     # With precompiled headers it takes the standard library for ours, and sees copies beyond the
-    # end of short strings in it that cannot happen either.
+    # end of strings in it that cannot happen either.
     if(SHARPEN_PRECOMPILE)
-      target_compile_options(${target} PRIVATE -Wno-array-bounds)
+      target_compile_options(${target} PRIVATE
+        -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
     endif()
   endif()
   # Under a sanitizer GCC sees uninitialised values that are not there, in its own library too.
