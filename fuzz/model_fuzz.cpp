@@ -25,7 +25,7 @@ std::string framed(std::string bytes) {
   bytes.replace(0, kMagic.size(), kMagic);
   put(bytes, 8, 1, 4);
   put(bytes, 12, bytes.size(), 8);
-  put(bytes, bytes.size() - 4, checksum(bytes), 4);
+  put(bytes, bytes.size() - 4, sharpen::checksum(bytes), 4);
   return bytes;
 }
 
