@@ -31,7 +31,7 @@ test: ## build and run the tests: optimised, in Python, under the sanitizers, fu
 
 slow: ## build and run the tests that are slow by nature (half an hour)
 	@tools/setup build python browser
-	@tools/test release-slow python-slow asan-slow tsan-slow wheel
+	@tools/test release-slow python-slow
 
 times: ## measure make check, test and slow in a fresh clone, without compiler cache (an hour)
 	@tools/times
