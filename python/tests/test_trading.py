@@ -368,10 +368,14 @@ def test_no_folder_is_written_over_what_is_read(market, tmp_path):
 
 
 def test_every_file_that_a_folder_may_hold_is_looked_at(market, tmp_path):
-    found = sharpen.backtest(market, k=3, lookback=60, benchmark=market.columns[0], progress=False)
-    found.save(tmp_path)
-    names = {file.name for file in tmp_path.iterdir()}
-    assert names == set(sharpen._core.backtest_file_names()) and "benchmark.csv" in names
+    settings = dict(k=3, lookback=60, progress=False)
+    found = sharpen.backtest(market, benchmark=market.columns[0], **settings)
+    found.save(tmp_path / "all")
+    names = {file.name for file in (tmp_path / "all").iterdir()}
+    assert {"metrics.json", "benchmark.csv"} <= names and len(names) >= 5
+    for name in names:
+        with pytest.raises(sharpen.InputError, match="out would replace what prices reads"):
+            sharpen.backtest(tmp_path / "all" / name, out=tmp_path / "all", force=True, **settings)
 
 
 def test_rows_of_several_levels_are_counted_and_come_back(market):
