@@ -1,33 +1,16 @@
-// Model files: any bytes are a model that is written back to the same model, or an InputError. A
-// checksum would keep a fuzzer out, so what frames the body is put right first.
+// Model files: any bytes are a model that is written back to the same model, or an InputError. What
+// frames the body is put right.
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "base/binary_file.hpp"
 #include "check.hpp"
+#include "framed.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/model.hpp"
 
 namespace {
 
 using namespace sharpen::learn;
-
-void put(std::string& bytes, std::size_t at, std::uint64_t value, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) bytes[at + i] = static_cast<char>(value >> (8 * i));
-}
-
-// The same body under the right magic, version, length and checksum.
-std::string framed(std::string bytes) {
-  constexpr std::string_view kMagic = "\x89SHARPM\n";
-  constexpr std::size_t kLeast = 24;
-  if (bytes.size() < kLeast) bytes.resize(kLeast);
-  bytes.replace(0, kMagic.size(), kMagic);
-  put(bytes, 8, 1, 4);
-  put(bytes, 12, bytes.size(), 8);
-  put(bytes, bytes.size() - 4, sharpen::checksum(bytes), 4);
-  return bytes;
-}
 
 void parse(const std::string& bytes) {
   Model model;
@@ -46,6 +29,6 @@ void parse(const std::string& bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   parse(bytes);
-  parse(framed(bytes));
+  parse(sharpen::framed(bytes, "\x89SHARPM\n"));
   return 0;
 }

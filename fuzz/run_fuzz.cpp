@@ -1,27 +1,16 @@
-// The readers of what a backtest wrote: the first byte chooses a portfolio or a folder, whose two
-// files the first form feed separates. Any bytes give what keeps its promises, or an InputError.
+// The folder that a backtest wrote, whose two files the first form feed separates: any bytes give a
+// run that keeps its promises, or an InputError.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <set>
 #include <string_view>
 
 #include "check.hpp"
-#include "sharpen/backtest/run_files.hpp"
 #include "sharpen/backtest/saved_run.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::backtest {
 namespace {
-
-void check_portfolio(std::string_view text) {
-  const std::vector<NamedWeight> portfolio = parse_portfolio(text, "weights.csv");
-  std::set<std::string> names;
-  for (const NamedWeight& held : portfolio) {
-    SHARPEN_FUZZ_CHECK(!held.asset.empty() && names.insert(held.asset).second);
-    SHARPEN_FUZZ_CHECK(std::isfinite(held.weight));
-  }
-}
 
 void check_run(std::string_view text) {
   const auto cut = text.find('\f');
@@ -46,13 +35,8 @@ void check_run(std::string_view text) {
 }  // namespace sharpen::backtest
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) return 0;
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   try {
-    if (data[0] % 2 == 0)
-      sharpen::backtest::check_portfolio(text);
-    else
-      sharpen::backtest::check_run(text);
+    sharpen::backtest::check_run({reinterpret_cast<const char*>(data), size});
   } catch (const sharpen::InputError& error) {
     SHARPEN_FUZZ_CHECK(std::strlen(error.what()) > 0);
   }

@@ -1,10 +1,7 @@
 // The reader of a study's file. The input is a list of changes to a good one: three bytes say
 // where, a fourth what to put there; what is left over at the end says where the file is cut. Any
 // of them gives a study that fits itself, or an error.
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +9,7 @@
 #include <string>
 
 #include "check.hpp"
+#include "scratch.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/study/store.hpp"
 #include "study/store_schema.hpp"
@@ -57,25 +55,6 @@ Cell done(const Results& plan) {
   return cell;
 }
 
-// The file that is read, in memory if /dev/shm is there.
-struct Scratch {
-  std::filesystem::path folder, file;
-
-  Scratch() {
-    const std::filesystem::path memory = "/dev/shm";
-    std::error_code none;
-    const bool there = std::filesystem::is_directory(memory, none);
-    std::string name =
-        (there ? memory : std::filesystem::temp_directory_path()) / "sharpen-fuzz-XXXXXX";
-    SHARPEN_FUZZ_CHECK(::mkdtemp(name.data()) != nullptr);
-    folder = name;
-    file = folder / "study.db";
-  }
-  ~Scratch() { std::filesystem::remove_all(folder); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-};
-
 std::string good_bytes(const std::filesystem::path& file) {
   {
     const Results planned = plan();
@@ -87,12 +66,11 @@ std::string good_bytes(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-void read(const std::filesystem::path& file, const std::string& bytes) {
-  std::ofstream(file, std::ios::binary)
-      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+void read(const Scratch& scratch, const std::string& bytes) {
+  scratch.write(bytes);
   Results found;
   try {
-    found = read_store(file);
+    found = read_store(scratch.file);
   } catch (const InputError& error) {
     SHARPEN_FUZZ_CHECK(std::strlen(error.what()) > 0);
     return;
@@ -110,7 +88,7 @@ void read(const std::filesystem::path& file, const std::string& bytes) {
 }  // namespace sharpen::study
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const sharpen::study::Scratch kScratch;
+  static const sharpen::Scratch kScratch;
   static const std::string kGood = sharpen::study::good_bytes(kScratch.file);
   std::string bytes = kGood;
   while (size >= 4) {
@@ -123,6 +101,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::size_t cut = data[0] | (data[1] << 8) | (data[2] << 16);
     bytes.resize(cut % bytes.size());
   }
-  sharpen::study::read(kScratch.file, bytes);
+  sharpen::study::read(kScratch, bytes);
   return 0;
 }
