@@ -136,7 +136,6 @@ void DenseRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const {
   copy_out(scratch.data() + np_, out);
 }
 
-// x = L^T w solves (L^-1)^T x = w: back substitution with the packed inverse.
 void DenseRisk::root_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
   const double* x = padded_copy(m, np_, scratch);
   kernels_.sym_mul(root(s), np_, x, scratch.data() + np_);

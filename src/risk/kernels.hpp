@@ -29,13 +29,6 @@ struct Kernels {
                    double* q);
   void (*rows_combine)(const double* R, Index rows, Index cols, Index stride, const double* v,
                        double* out);
-  // The pieces of the semiseparable recursion, eight assets at a time. X (T, 8) is a strip of
-  // columns with row stride ld, Y (8, len) eight rows of length len, a multiple of 4:
-  // d = X^T h, h += X v, d = Y h, h += Y^T v.
-  void (*strip_dot8)(const double* X, Index T, Index ld, const double* h, double* d);
-  void (*strip_axpy8)(const double* X, Index T, Index ld, const double* v, double* h);
-  void (*rows_dot8)(const double* Y, Index len, const double* h, double* d);
-  void (*rows_axpy8)(const double* Y, Index len, const double* v, double* h);
 };
 
 extern const Kernels kPortableKernels;

@@ -131,42 +131,7 @@ void rows_combine(const double* R, Index rows, Index cols, Index stride, const d
   }
 }
 
-void strip_dot8(const double* X, Index T, Index ld, const double* h, double* d) {
-  Lanes s0 = splat(0), s1 = s0, t0 = s0, t1 = s0;
-  Index t = 0;
-  for (; t + 2 <= T; t += 2, X += 2 * ld) {
-    s0 += load(X) * h[t];
-    s1 += load(X + 4) * h[t];
-    t0 += load(X + ld) * h[t + 1];
-    t1 += load(X + ld + 4) * h[t + 1];
-  }
-  if (t < T) {
-    s0 += load(X) * h[t];
-    s1 += load(X + 4) * h[t];
-  }
-  store(d, s0 + t0);
-  store(d + 4, s1 + t1);
-}
-
-void strip_axpy8(const double* X, Index T, Index ld, const double* v, double* h) {
-  const Lanes v0 = load(v), v1 = load(v + 4);
-  for (Index t = 0; t < T; ++t, X += ld) h[t] += sum(load(X) * v0 + load(X + 4) * v1);
-}
-
-void rows_dot8(const double* Y, Index len, const double* h, double* d) {
-  store(d, dot4(Y, Y + len, Y + 2 * len, Y + 3 * len, h, len));
-  Y += 4 * len;
-  store(d + 4, dot4(Y, Y + len, Y + 2 * len, Y + 3 * len, h, len));
-}
-
-void rows_axpy8(const double* Y, Index len, const double* v, double* h) {
-  axpy4(Y, Y + len, Y + 2 * len, Y + 3 * len, load(v), h, len);
-  Y += 4 * len;
-  axpy4(Y, Y + len, Y + 2 * len, Y + 3 * len, load(v + 4), h, len);
-}
-
-constexpr Kernels kSet = {lower_mul,    lower_mul_t, gram_mul,    sym_mul,   rows_dot,
-                          rows_combine, strip_dot8,  strip_axpy8, rows_dot8, rows_axpy8};
+constexpr Kernels kSet = {lower_mul, lower_mul_t, gram_mul, sym_mul, rows_dot, rows_combine};
 
 }  // namespace
 }  // namespace sharpen::risk

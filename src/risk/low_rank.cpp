@@ -13,8 +13,6 @@ namespace sharpen::risk {
 
 namespace {
 
-constexpr Index kBlock = 8;            // assets per step of the triangular recursions
-constexpr Index kStrip = 32;           // assets copied at a time by them
 constexpr Index kTile = 8;             // rows of U gathered at a time by submatrix
 constexpr Index kColumns = 256;        // columns scaled at a time by restrict_to
 constexpr double kRefineBelow = 1e-2;  // shrinkage under which one solve is not accurate enough
@@ -22,37 +20,29 @@ constexpr double kRefineBelow = 1e-2;  // shrinkage under which one solve is not
 }  // namespace
 
 Index LowRankRisk::scratch_size() const {
-  return n() + 2 * Tp_ + std::max({n(), 2 * kTile * T_, kStrip * T_, kColumns * T_});
+  return n() + 2 * Tp_ + std::max({n(), 2 * kTile * T_, kColumns * T_});
 }
 
 // q_t = c (R_t - mean) m.
-void LowRankRisk::project(Index s, ConstVec m, double* q) const {
-  kernels_.rows_dot(window(s), T_, n(), returns_.stride, m.data(), q);
-  const double shift = dot(ConstVec{mean(s), size()}, m);
+void LowRankRisk::project(Index s, ConstVec m, double* q, Index first) const {
+  kernels_.rows_dot(window(s) + first, T_, static_cast<Index>(m.size()), returns_.stride, m.data(),
+                    q);
+  const double shift = dot(ConstVec{mean(s) + first, m.size()}, m);
   for (Index t = 0; t < T_; ++t) q[t] = c_ * (q[t] - shift);
 }
 
 // out_j = c sum_t (R_tj - mean_j) v_t.
-void LowRankRisk::expand(Index s, const double* v, Vec out) const {
-  kernels_.rows_combine(window(s), T_, n(), returns_.stride, v, out.data());
+void LowRankRisk::expand(Index s, const double* v, Vec out, Index first) const {
+  kernels_.rows_combine(window(s) + first, T_, static_cast<Index>(out.size()), returns_.stride, v,
+                        out.data());
   const double total = sum(ConstVec{v, at(T_)});
-  const double* mu = mean(s);
-  for (std::size_t j = 0; j < size(); ++j) out[j] = c_ * (out[j] - mu[j] * total);
+  const double* mu = mean(s) + first;
+  for (std::size_t j = 0; j < out.size(); ++j) out[j] = c_ * (out[j] - mu[j] * total);
 }
 
 void LowRankRisk::gather(Index s, Index j, double* u) const {
   const double* r = window(s) + j;
   for (Index t = 0; t < T_; ++t) u[t] = c_ * (r[t * returns_.stride] - mean(s)[j]);
-}
-
-void LowRankRisk::copy_strip(Index s, Index first, double* X) const {
-  const Index width = std::min(kStrip, n() - first);
-  const double* mu = mean(s) + first;
-  for (Index t = 0; t < T_; ++t, X += kStrip) {
-    const double* r = window(s) + t * returns_.stride + first;
-    for (Index i = 0; i < width; ++i) X[i] = c_ * (r[i] - mu[i]);
-    std::fill(X + width, X + kStrip, 0.0);
-  }
 }
 
 // out = (m - U v) / delta with v = M^-1 q, q = U^T m; q and v hold Tp doubles.
@@ -102,57 +92,50 @@ void LowRankRisk::apply(Index s, ConstVec w, Vec out, Vec scratch) const {
   for (std::size_t j = 0; j < size(); ++j) out[j] += fact(s).delta * w[j];
 }
 
-// z_j = (m_j - u_j^T h) / L_jj with h = sum over i < j of W_i z_i: h of the blocks before, and
-// the diagonal block of L within a block.
+LowRankRisk::Block LowRankRisk::block(Index s, Index i) const {
+  const bool last = i + 1 == blocks();
+  const Index first = last ? head() : i * kBlock;
+  const Index count = last ? n() - first : std::min(kBlock, head() - first);
+  return {first, count, W(s) + head() * Tp_ + i * packed_size(kBlock), last};
+}
+
+// z_J = L_JJ^-1 (m_J - U_J h) with h = sum over the blocks I before J of W_I^T z_I.
 void LowRankRisk::lower_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
   double* h = scratch.data();
-  double* X = h + Tp_;
+  double* more = h + Tp_;
+  double* x = more + Tp_;
+  double* z = x + std::max(kBlock, Tp_);
   std::fill(h, h + Tp_, 0.0);
-  for (Index j = 0; j < n(); j += kBlock) {
-    if (j % kStrip == 0) copy_strip(s, j, X);
-    const double* L = blocks(s) + j * kBlock;
-    double d[kBlock], z[kBlock] = {};
-    kernels_.strip_dot8(X + j % kStrip, T_, kStrip, h, d);
-    for (Index q = 0; q < std::min(kBlock, n() - j); ++q) {
-      double rest = m[at(j + q)] - d[q];
-      for (Index i = 0; i < q; ++i) rest -= L[q * kBlock + i] * z[i];
-      z[q] = rest / L[q * kBlock + q];
-      out[at(j + q)] = z[q];
-    }
-    kernels_.rows_axpy8(W(s) + j * Tp_, Tp_, z, h);
+  for (Index i = 0; i < blocks(); ++i) {
+    const Block J = block(s, i);
+    std::fill(x, x + padded(J.count), 0.0);
+    if (i > 0) expand(s, h, {x, at(J.count)}, J.first);
+    for (Index j = 0; j < J.count; ++j) x[j] = m[at(J.first + j)] - x[j];
+    kernels_.lower_mul(J.inverse, padded(J.count), x, z);
+    std::copy(z, z + J.count, out.data() + J.first);
+    if (J.last) break;
+    kernels_.rows_combine(W(s) + J.first * Tp_, J.count, Tp_, Tp_, z, more);
+    for (Index t = 0; t < T_; ++t) h[t] += more[t];
   }
 }
 
-// L^T has u_i^T W_j in row j, column i > j: the recursion runs from the last asset back, with
-// h = sum over i > j of u_i v_i.
+// v_J = L_JJ^-T (g_J - W_J h) with h = sum over the blocks I after J of U_I^T v_I.
 void LowRankRisk::lower_solve_t(Index s, ConstVec g, Vec out, Vec scratch) const {
-  backward(s, scratch, [&](Index j, Index count, const double* d, const double* L, double* v) {
-    for (Index q = count - 1; q >= 0; --q) {
-      double rest = g[at(j + q)] - d[q];
-      for (Index i = q + 1; i < count; ++i) rest -= L[i * kBlock + q] * v[i];
-      v[q] = rest / L[q * kBlock + q];
-      out[at(j + q)] = v[q];
-    }
-  });
-}
-
-// Blocks from the last to the first: d = W_block h; `step` turns d into v (and writes its
-// results); h += U_block^T v.
-template <class Step>
-void LowRankRisk::backward(Index s, Vec scratch, const Step& step) const {
   double* h = scratch.data();
-  double* X = h + Tp_;
+  double* more = h + Tp_;
+  double* x = more + Tp_;
+  double* v = x + std::max(kBlock, Tp_);
   std::fill(h, h + Tp_, 0.0);
-  Index copied = n8();  // first asset of the strip in X
-  for (Index j = n8() - kBlock; j >= 0; j -= kBlock) {
-    if (j < copied) {
-      copied = j / kStrip * kStrip;
-      copy_strip(s, copied, X);
-    }
-    double d[kBlock], v[kBlock] = {};
-    kernels_.rows_dot8(W(s) + j * Tp_, Tp_, h, d);
-    step(j, std::min(kBlock, n() - j), d, blocks(s) + j * kBlock, v);
-    kernels_.strip_axpy8(X + (j - copied), T_, kStrip, v, h);
+  for (Index i = blocks() - 1; i >= 0; --i) {
+    const Block J = block(s, i);
+    std::fill(x, x + padded(J.count), 0.0);
+    if (!J.last) kernels_.rows_dot(W(s) + J.first * Tp_, J.count, Tp_, Tp_, h, x);
+    for (Index j = 0; j < J.count; ++j) x[j] = g[at(J.first + j)] - x[j];
+    kernels_.lower_mul_t(J.inverse, padded(J.count), x, v);
+    std::copy(v, v + J.count, out.data() + J.first);
+    if (i == 0) break;
+    project(s, {v, at(J.count)}, more, J.first);
+    for (Index t = 0; t < T_; ++t) h[t] += more[t];
   }
 }
 

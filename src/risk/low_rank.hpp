@@ -9,10 +9,14 @@
 // U^T U = V diag(s2) V^T,
 //   Sigma^(-1/2) m = m / sqrt(delta) - U V diag(f) V^T U^T m,
 //   f = 1 / (sqrt(delta) sqrt(s2 + delta) (sqrt(delta) + sqrt(s2 + delta))).
-// The triangular factor is semiseparable: L = tril(U W^T, -1) + diag(l), W (n, T). Its
-// recursions run over blocks of eight assets; the diagonal blocks of L are stored.
+// The triangular factor is semiseparable. Over blocks J of assets, from P = I (T, T):
+//   delta I + U_J P U_J^T = L_JJ L_JJ^T,  W_J = L_JJ^-1 U_J P,  P -= W_J^T W_J,
+// and L_IJ = U_I W_J^T for I > J. Stored are W and the inverses of the diagonal blocks. The last
+// block takes the last T assets: nothing comes after it, so it needs no W, and its triangle is
+// half as large as the W of T assets.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "sharpen/base/threads.hpp"
@@ -59,6 +63,7 @@ class LowRankRisk final : public Risk {
     double delta = 0.0;
     double A = 0.0;
   };
+  static constexpr Index kBlock = 32;  // assets per block of L but the last
   struct Gram;  // the band of returns * returns^T that all windows are cut from
   struct Work;
 
@@ -68,29 +73,32 @@ class LowRankRisk final : public Risk {
     return returns_.data + (fact(s).end - T_) * returns_.stride;
   }
   // Sample s lies in one piece: mean, b, D (n each); M^-1 packed; [V^T (T, T), f (T)];
-  // [W (n8, Tp), diagonal blocks of L (n8, 8)], n8 = n rounded up to a multiple of 8.
+  // [W (head, Tp), then L_JJ^-1 packed, block by block].
   const double* mean(Index s) const { return store_.data() + s * per_sample_; }
   const double* inverse(Index s) const { return mean(s) + 3 * n(); }
   const double* eigenvectors(Index s) const { return inverse(s) + packed_; }
   const double* root_factors(Index s) const { return eigenvectors(s) + T_ * T_; }
   const double* W(Index s) const { return inverse(s) + packed_ + root_size_; }
-  const double* blocks(Index s) const { return W(s) + n8() * Tp_; }
-  Index n8() const { return (n() + 7) / 8 * 8; }
+  // A block of the triangular factor: assets first .. first + count - 1.
+  struct Block {
+    Index first, count;
+    const double* inverse;  // L_JJ^-1, packed
+    bool last;
+  };
+  Index head() const { return std::max<Index>(0, n() - T_); }  // assets before the last block
+  Index blocks() const { return (head() + kBlock - 1) / kBlock + 1; }
+  Block block(Index s, Index i) const;
   double* writable(const double* p) { return store_.data() + (p - store_.data()); }
 
   void set(Index s, const Gram& gram, Work& work);
   bool invert_gram(Index s, Work& work);
-  void set_lower(Index s, Work& work);
+  bool set_lower(Index s, Work& work);
 
-  // q (T) = U^T m and out (n) = U v.
-  void project(Index s, ConstVec m, double* q) const;
-  void expand(Index s, const double* v, Vec out) const;
-  template <class Step>
-  void backward(Index s, Vec scratch, const Step& step) const;
+  // q (T) = U_J^T m and out = U_J v, J the assets from `first` on that m or out has entries for.
+  void project(Index s, ConstVec m, double* q, Index first = 0) const;
+  void expand(Index s, const double* v, Vec out, Index first = 0) const;
   void woodbury(Index s, ConstVec m, Vec out, double* q, double* v) const;
-  // u (T) = row j of U, and X (T, kStrip) = columns first.. of U^T, zero beyond the last asset.
-  void gather(Index s, Index j, double* u) const;
-  void copy_strip(Index s, Index first, double* X) const;
+  void gather(Index s, Index j, double* u) const;  // u (T) = row j of U
 
   ConstMat returns_;
   Index T_, Tp_;

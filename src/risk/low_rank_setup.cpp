@@ -52,13 +52,15 @@ struct LowRankRisk::Work {
       : K(static_cast<std::size_t>(T * T)),
         M(static_cast<std::size_t>(T * T)),
         means(static_cast<std::size_t>(T)),
-        u(static_cast<std::size_t>(T)),
+        U(static_cast<std::size_t>(std::max(T, kBlock) * T)),
+        L(static_cast<std::size_t>(std::max(T, kBlock) * std::max(T, kBlock))),
         one(static_cast<std::size_t>(n), 1.0),
         scratch(static_cast<std::size_t>(scratch_size)) {}
   std::vector<double> K;      // (T, T): U^T U, then its eigenvectors
-  std::vector<double> M;      // (T, T)
+  std::vector<double> M;      // (T, T): delta I + U^T U, then P of the triangular factor
   std::vector<double> means;  // (T): row means of the Gram matrix, then eigenvalues
-  std::vector<double> u;      // (T)
+  std::vector<double> U;      // (count, T): the rows of a block
+  std::vector<double> L;      // (count, count): its diagonal block
   std::vector<double> one;    // (n)
   std::vector<double> scratch;
 };
@@ -74,7 +76,9 @@ LowRankRisk::LowRankRisk(ConstMat returns, Index lookback, std::span<const Index
       parts_(parts),
       packed_(packed_size(lookback)),
       root_size_(parts.root ? lookback * lookback + lookback : 0),
-      lower_size_(parts.lower ? n8() * (Tp_ + 8) : 0),
+      lower_size_(parts.lower ? head() * Tp_ + (blocks() - 1) * packed_size(kBlock) +
+                                    packed_size(returns.cols - head())
+                              : 0),
       per_sample_(3 * returns.cols + packed_ + root_size_ + lower_size_),
       kernels_(kernels()),
       store_(static_cast<std::size_t>(per_sample_) * ends.size()),
@@ -122,7 +126,7 @@ void LowRankRisk::set(Index s, const Gram& gram, Work& work) {
           c2 * (gram.at(start + a, start + b2) - means[a] - means[b2] + grand);
 
   if (!invert_gram(s, work)) return;
-  if (parts_.lower) set_lower(s, work);
+  if (parts_.lower && !set_lower(s, work)) return;
   fact.A = solve(s, work.one, {b, size()}, work.scratch);
   if (std::isfinite(fact.A) && fact.A > 0.0) fact.status = Status::ok;
 }
@@ -157,25 +161,36 @@ bool LowRankRisk::invert_gram(Index s, Work& work) {
   return true;
 }
 
-// P = I; for each asset j: q = P u_j, L_jj = sqrt(delta + u_j^T q), W_j = q / L_jj,
-// P -= W_j W_j^T. Within a block of eight, L_ji = u_j^T W_i.
-void LowRankRisk::set_lower(Index s, Work& work) {
+// The recursion over blocks. Row-major lower triangles are LAPACK's column-major upper ones.
+bool LowRankRisk::set_lower(Index s, Work& work) {
   double* P = work.M.data();
-  double* u = work.u.data();
+  double* U = work.U.data();
+  double* L = work.L.data();
   std::fill(work.M.begin(), work.M.end(), 0.0);
   for (Index t = 0; t < T_; ++t) P[t * T_ + t] = 1.0;
-  const auto T = static_cast<int>(T_);
-  for (Index j = 0; j < n(); ++j) {
-    double* q = writable(W(s)) + j * Tp_;
-    gather(s, j, u);
-    cblas_dsymv(CblasColMajor, CblasLower, T, 1.0, P, T, u, 1, 0.0, q, 1);
-    const double Ljj = std::sqrt(fact(s).delta + std::max(0.0, cblas_ddot(T, u, 1, q, 1)));
-    cblas_dscal(T, 1.0 / Ljj, q, 1);
-    cblas_dsyr(CblasColMajor, CblasLower, T, -1.0, q, 1, P, T);
-    double* row = writable(blocks(s)) + j * 8;
-    for (Index i = j / 8 * 8; i < j; ++i) row[i % 8] = cblas_ddot(T, u, 1, W(s) + i * Tp_, 1);
-    row[j % 8] = Ljj;
+  const auto T = static_cast<int>(T_), Tp = static_cast<int>(Tp_);
+  for (Index i = 0; i < blocks(); ++i) {
+    const Block J = block(s, i);
+    const auto count = static_cast<int>(J.count);
+    for (Index j = 0; j < J.count; ++j) gather(s, J.first + j, U + j * T_);
+    // U_J P, which becomes W_J where it stands; of the last block it is used up here.
+    double* W_J = J.last ? work.K.data() : writable(W(s)) + J.first * Tp_;
+    const int stride = J.last ? T : Tp;
+    cblas_dsymm(CblasRowMajor, CblasRight, CblasLower, count, T, 1.0, P, T, U, T, 0.0, W_J, stride);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, count, T, 1.0, U, T, W_J, stride,
+                0.0, L, count);
+    for (Index j = 0; j < J.count; ++j) L[j * J.count + j] += fact(s).delta;
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', count, L, count) != 0) return false;
+    if (!J.last) {
+      cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, count, T, 1.0,
+                  L, count, W_J, stride);
+      cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, T, count, -1.0, W_J, stride, 1.0, P, T);
+    }
+    if (LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', count, L, count) != 0) return false;
+    for (Index j = 0; j < J.count; ++j)
+      std::copy_n(L + j * J.count, j + 1, writable(J.inverse) + packed_row(j));
   }
+  return true;
 }
 
 }  // namespace sharpen::risk

@@ -40,6 +40,7 @@ std::vector<Case> cases() {
                                  {17, 5},
                                  {40, 100},
                                  {65, 30},
+                                 {84, 20},
                                  {131, 20}})
         all.push_back({n, T, lambda, form});
   return all;
@@ -153,6 +154,8 @@ std::vector<double> solution_bits(const Risk& risk, Index s, const Eigen::Vector
   risk.solve(s, view(x), out, scratch);
   all.insert(all.end(), out.begin(), out.end());
   risk.lower_solve(s, view(x), out, scratch);
+  all.insert(all.end(), out.begin(), out.end());
+  risk.lower_solve_t(s, view(x), out, scratch);
   all.insert(all.end(), out.begin(), out.end());
   risk.root_solve(s, view(x), out, scratch);
   all.insert(all.end(), out.begin(), out.end());

@@ -60,28 +60,6 @@ TEST_P(RiskKernels, RowProducts) {
     }
 }
 
-TEST_P(RiskKernels, BlocksOfEight) {
-  const Kernels& k = *GetParam();
-  for (const Index T : {1, 2, 5, 8, 100}) {
-    const RowMatrix X = random.matrix(T, 32);
-    const Eigen::VectorXd h = random.vector(T), v = random.vector(8);
-    Eigen::VectorXd d(8), moved = h;
-    k.strip_dot8(X.data() + 8, T, 32, h.data(), d.data());
-    expect_near(d, X.middleCols(8, 8).transpose() * h);
-    k.strip_axpy8(X.data() + 8, T, 32, v.data(), moved.data());
-    expect_near(moved, h + X.middleCols(8, 8) * v);
-
-    const Index len = padded(T);
-    const RowMatrix Y = random.matrix(8, len);
-    const Eigen::VectorXd g = random.vector(len);
-    moved = g;
-    k.rows_dot8(Y.data(), len, g.data(), d.data());
-    expect_near(d, Y * g);
-    k.rows_axpy8(Y.data(), len, v.data(), moved.data());
-    expect_near(moved, g + Y.transpose() * v);
-  }
-}
-
 // A row's dot product has the same bits wherever the row stands among the others.
 TEST_P(RiskKernels, RowDotDoesNotDependOnItsNeighbours) {
   const Kernels& k = *GetParam();
