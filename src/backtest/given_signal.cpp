@@ -82,13 +82,13 @@ GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& retur
         throw InputError(fmt::format(
             "the signal has no value for ticker {} on {}; fill it, or use ‹--universe available›",
             printable(returns.tickers[j]), signal.dates[static_cast<std::size_t>(from[i])]));
-      values_.push_back(std::isfinite(value) ? value : std::nan(""));
+      values_.push_back(std::isfinite(value) ? Expectation(value) : Expectation());
     }
   }
 }
 
 GivenSignal::GivenSignal(const market::Panel& returns, std::span<const Index> rows,
-                         std::vector<double> values)
+                         std::vector<Expectation> values)
     : n_(returns.n()),
       slot_(static_cast<std::size_t>(returns.rows()), -1),
       values_(std::move(values)) {
@@ -96,17 +96,20 @@ GivenSignal::GivenSignal(const market::Panel& returns, std::span<const Index> ro
     slot_[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
 }
 
-void GivenSignal::expected_returns(const WindowBatch& batch, Index i, Vec mu) const {
-  const Index slot = slot_[static_cast<std::size_t>(batch.decision_row(i))];
-  for (std::size_t j = 0; j < mu.size(); ++j)
-    mu[j] =
-        slot < 0 ? std::nan("") : values_[static_cast<std::size_t>(slot * n_ + batch.assets[j])];
+const Expectation* GivenSignal::row(Index panel_row) const {
+  const Index slot = panel_row < 0 ? -1 : slot_[static_cast<std::size_t>(panel_row)];
+  return slot < 0 ? nullptr : values_.data() + slot * n_;
 }
 
-bool GivenSignal::has(Index row, Index asset) const {
-  if (row < 0 || slot_[static_cast<std::size_t>(row)] < 0) return false;
-  const Index slot = slot_[static_cast<std::size_t>(row)];
-  return !std::isnan(values_[static_cast<std::size_t>(slot * n_ + asset)]);
+void GivenSignal::expected_returns(const WindowBatch& batch, Index i, Vec mu) const {
+  const Expectation* expected = row(batch.decision_row(i));
+  for (std::size_t j = 0; j < mu.size(); ++j)
+    mu[j] = (expected == nullptr ? Expectation() : expected[batch.assets[j]]).value();
+}
+
+bool GivenSignal::has(Index panel_row, Index asset) const {
+  const Expectation* expected = row(panel_row);
+  return expected != nullptr && expected[asset].holdable();
 }
 
 }  // namespace sharpen::backtest

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <unordered_set>
 
 #include "sharpen/base/error.hpp"
@@ -16,8 +15,6 @@ namespace sharpen::backtest {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Decisions whose covariances are in memory at once.
 constexpr Index kRowsAtOnce = 32;
 
@@ -82,7 +79,7 @@ learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSet
 // The signals of some decision rows that share their assets, by one model.
 void fill(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
           std::span<const Index> assets, const learn::TrainSettings& risks, const Threads& threads,
-          std::span<double> out) {
+          std::span<Expectation> out) {
   const Index T = model.settings.lookback, first = rows.front() + 1 - T;
   const auto m = static_cast<Index>(assets.size()), count = static_cast<Index>(rows.size());
   const std::vector<double> part =
@@ -105,16 +102,15 @@ void fill(const learn::Model& model, const market::Panel& returns, std::span<con
   for (Index i = 0; i < count; ++i) {
     // Decision i of every member: rows of mu that are count * m apart.
     combiner.run(*risk, i, ConstMat(mu.data() + i * m, members, m, count * m), signal);
-    // NaN would say that the asset cannot be held; what cannot be computed is another matter.
     for (std::size_t j = 0; j < assets.size(); ++j)
-      out[at(i * returns.n() + assets[j])] = std::isfinite(signal[j]) ? signal[j] : kInfinity;
+      out[at(i * returns.n() + assets[j])] = Expectation(signal[j]);
   }
 }
 
 // Decision rows in pieces of the same assets, few enough to hold their covariances.
 void fill_all(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
               const learn::TrainSettings& risks, const Threads& threads, const Control& control,
-              std::span<double> out) {
+              std::span<Expectation> out) {
   const Index T = model.settings.lookback;
   const auto assets_at = [&](Index row) {
     return complete_columns(returns.matrix().middle_rows(row + 1 - T, T));
@@ -155,7 +151,7 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
                                   const Threads& threads, const Control& control) {
   Expectations out;
   out.rows.assign(rows.begin(), rows.end());
-  out.values.assign(rows.size() * at(returns.n()), kNaN);
+  out.values.resize(rows.size() * at(returns.n()));
   std::size_t done = 0;
   Index next_training = settings.training_rows;
   while (done < rows.size()) {
@@ -188,11 +184,10 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
 
 std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,
                                               std::span<const Index> rows) {
-  std::vector<double> values;
-  for (const Index row : rows) {
-    const ConstVec next = returns.matrix().row(row + 1);
-    values.insert(values.end(), next.begin(), next.end());
-  }
+  std::vector<Expectation> values;
+  for (const Index row : rows)
+    for (const double next : returns.matrix().row(row + 1))
+      values.push_back(std::isnan(next) ? Expectation() : Expectation(next));
   return std::make_unique<GivenSignal>(returns, rows, std::move(values));
 }
 

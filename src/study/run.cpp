@@ -33,9 +33,9 @@ backtest::Expectations stored_oracle(const backtest::Run& run) {
   backtest::Expectations out;
   for (Index p = 0; p < run.periods(); ++p) {
     out.rows.push_back(run.first_row + p);
-    out.values.push_back(run.gross_returns[at(p)]);
-    out.values.push_back(run.net[at(p)]);
-    out.values.push_back(static_cast<double>(run.status[at(p)]));
+    for (const double value :
+         {run.gross_returns[at(p)], run.net[at(p)], static_cast<double>(run.status[at(p)])})
+      out.values.emplace_back(value);
   }
   return out;
 }
@@ -47,9 +47,9 @@ backtest::Run oracle_of(const backtest::Expectations& stored, const Market& mark
     throw StoreFailure("the file of the study holds numbers that no run has; begin anew");
   for (std::size_t p = 0; p < stored.rows.size(); ++p) {
     run.dates.emplace_back();
-    run.gross_returns.push_back(stored.values[3 * p]);
-    run.net.push_back(stored.values[3 * p + 1]);
-    const double status = stored.values[3 * p + 2];
+    run.gross_returns.push_back(stored.values[3 * p].value());
+    run.net.push_back(stored.values[3 * p + 1].value());
+    const double status = stored.values[3 * p + 2].value();
     if (!(status >= 0.0 && status < backtest::kPeriodStatuses))
       throw StoreFailure("the file of the study holds numbers that no run has; begin anew");
     run.status.push_back(static_cast<backtest::PeriodStatus>(static_cast<int>(status)));

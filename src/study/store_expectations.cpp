@@ -18,7 +18,9 @@ std::string expectations_bytes(const backtest::Expectations& found) {
   out.u64(found.rows.size());
   for (const Index row : found.rows) out.u64(static_cast<std::uint64_t>(row));
   out.u64(found.values.size());
-  out.doubles(found.values);
+  std::vector<double> stored;
+  for (const backtest::Expectation& value : found.values) stored.push_back(value.stored());
+  out.doubles(stored);
   out.u64(found.trainings.size());
   for (const backtest::TrainingRecord& training : found.trainings) {
     out.text(training.first_date);
@@ -40,7 +42,8 @@ backtest::Expectations parse_expectations(std::string_view bytes, std::string_vi
   found.rows.resize(in.count("rows", 8));
   for (Index& row : found.rows) row = static_cast<Index>(in.u64());
   const std::uint64_t values = in.u64();
-  found.values = in.doubles("values", static_cast<std::size_t>(values));
+  for (const double stored : in.doubles("values", static_cast<std::size_t>(values)))
+    found.values.push_back(backtest::Expectation::from_stored(stored));
   found.trainings.resize(in.count("trainings", 16));
   for (backtest::TrainingRecord& training : found.trainings) {
     training.first_date = in.text("first date");

@@ -131,12 +131,9 @@ TEST(Store, ExpectationsKeepEveryBitUntilTheyAreDropped) {
   const Folder folder;
   backtest::Expectations made;
   made.rows = {100, 101, 105};
-  made.values = {-0.0,
-                 std::numeric_limits<double>::quiet_NaN(),
-                 std::numeric_limits<double>::infinity(),
-                 1e-310,
-                 0.25,
-                 -7.0};
+  made.values.emplace_back();  // not to be held
+  for (const double value : {-0.0, std::nan(""), 1e-310, 0.25, -7.0})
+    made.values.emplace_back(value);
   learn::Member member;
   member.epochs = 9;
   member.best_epoch = 4;
@@ -155,8 +152,8 @@ TEST(Store, ExpectationsKeepEveryBitUntilTheyAreDropped) {
   EXPECT_EQ(found->rows, made.rows);
   ASSERT_EQ(found->values.size(), made.values.size());
   for (std::size_t i = 0; i < made.values.size(); ++i)
-    EXPECT_EQ(std::bit_cast<std::uint64_t>(found->values[i]),
-              std::bit_cast<std::uint64_t>(made.values[i]));
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(found->values[i].stored()),
+              std::bit_cast<std::uint64_t>(made.values[i].stored()));
   ASSERT_EQ(found->trainings.size(), 1U);
   EXPECT_EQ(found->trainings[0].first_date, "2010-01-04");
   EXPECT_EQ(found->trainings[0].last_date, "2019-12-30");
@@ -257,7 +254,10 @@ TEST(Store, NamesTheExpectationsItHasKept) {
   EXPECT_TRUE(kept_in(file).empty());
   const std::set<std::string> keys = {"oracle\nx", "training\nx", "training\ny"};
   for (const std::string& key : keys)
-    store.write_expectations(key, {.rows = {0, 1}, .values = {0.5, 0.25}, .trainings = {}});
+    store.write_expectations(key,
+                             {.rows = {0, 1},
+                              .values = {backtest::Expectation(0.5), backtest::Expectation(0.25)},
+                              .trainings = {}});
   EXPECT_EQ(kept_in(file), keys);
   for (const std::string& key : keys) store.drop_expectations(key);
   EXPECT_TRUE(kept_in(file).empty());

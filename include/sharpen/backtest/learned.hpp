@@ -31,8 +31,8 @@ struct TrainingRecord {
 
 // The signal of every decision row, computed before the walk.
 struct Expectations {
-  std::vector<Index> rows;     // of the panel, that decisions are made at, ascending
-  std::vector<double> values;  // (rows, n); NaN: the asset cannot be held; infinity: not computed
+  std::vector<Index> rows;          // of the panel, that decisions are made at, ascending
+  std::vector<Expectation> values;  // (rows, n)
   std::vector<TrainingRecord> trainings;
 };
 

@@ -1,7 +1,9 @@
 // The policy of a backtest: a source of expected returns (the framework) with an optimizer.
 #pragma once
 
+#include <cmath>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -41,6 +43,33 @@ class TrainingMean : public SignalSource {
   std::vector<double> mean_;  // (n)
 };
 
+// What is expected of one asset at one decision: a return; none that could be computed, which makes
+// the decision invalid_input; or nothing, and then that decision cannot hold the asset.
+class Expectation {
+ public:
+  Expectation() = default;  // nothing
+  // A return; what is not finite could not be computed.
+  explicit Expectation(double value) : stored_(std::isfinite(value) ? value : kFailed) {}
+
+  bool holdable() const { return !std::isnan(stored_); }
+  // NaN where there is none.
+  double value() const { return stored_ == kFailed ? kNothing : stored_; }
+
+  // Eight bytes for files, and back.
+  double stored() const { return stored_; }
+  static Expectation from_stored(double stored) {
+    return std::isnan(stored) ? Expectation() : Expectation(stored);
+  }
+  bool operator==(const Expectation& other) const {
+    return stored_ == other.stored_ || (!holdable() && !other.holdable());
+  }
+
+ private:
+  static constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double kFailed = std::numeric_limits<double>::infinity();
+  double stored_ = kNothing;
+};
+
 // signal: predictions by date. Row `date` of `signal` is what was expected at the end of that
 // day, from what was known by then, for the row after it.
 class GivenSignal : public SignalSource {
@@ -51,17 +80,18 @@ class GivenSignal : public SignalSource {
   // then not held by that decision.
   GivenSignal(const market::Panel& signal, const market::Panel& returns,
               std::span<const Index> rows, bool gaps_allowed);
-  // values (rows, n): of the decisions at those rows of the panel; NaN where there is none, and
-  // infinity where it could not be computed: the decision is then invalid_input.
+  // values (rows, n): of the decisions at those rows of the panel.
   GivenSignal(const market::Panel& returns, std::span<const Index> rows,
-              std::vector<double> values);
+              std::vector<Expectation> values);
   void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;
   bool has(Index row, Index asset) const override;
 
  private:
+  const Expectation* row(Index panel_row) const;  // (n); null where no decision is made
+
   Index n_;
-  std::vector<Index> slot_;     // (rows of the panel): row of values_, or -1
-  std::vector<double> values_;  // (decisions, n)
+  std::vector<Index> slot_;          // (rows of the panel): row of values_, or -1
+  std::vector<Expectation> values_;  // (decisions, n)
 };
 
 // Who decides: an optimizer, or the layer in its place.
