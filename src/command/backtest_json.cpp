@@ -83,7 +83,7 @@ Keys<Answer> sharpe_keys() {
       {"framework", "`rolling`, `historic`, `signal`, `pfl` or `dfl`",
        [](auto& a) { return learn::name(a.settings.framework); }},
       {"optimizer",
-       "`oscar`, `symmetric`, `greedy`, `swap`, `mssrm`, `mssrm-long`, `sdr` or `equal`",
+       solve::names_of_optimizers([](const solve::OptimizerInfo&) { return true; }, " or ", "`"),
        [](auto& a) { return a.settings.optimizer; }},
       {"sharpe", "mean / standard deviation of excess returns, per period",
        metric(&Metrics::sharpe)},

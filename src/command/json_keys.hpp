@@ -43,7 +43,7 @@ constexpr int kNoTable = -1;
 // A key for the page: "holdings[].weight".
 struct ListedKey {
   std::string name;
-  std::string_view meaning;
+  std::string meaning;
   int part = 0;
 };
 
@@ -60,7 +60,7 @@ struct Key {
 
   std::string_view name;
   // Markdown. "": it is in the row of the key before; "@other": in the row of that one.
-  std::string_view meaning;
+  std::string meaning;
   Value value;  // absent(): this answer does not have the key
   int part;
   std::vector<ListedKey> inside;  // of an object or a list of them

@@ -56,7 +56,9 @@ Keys<Solution> portfolio_keys() {
       {"cardinality", "number of names held", [](auto& s) { return s.held().size(); }},
       {"k", "most names that could be held", [](auto& s) { return s.settings.k; }},
       {"n", "number of assets", [](auto& s) { return s.input.n(); }},
-      {"optimizer", "`oscar`, `symmetric`, `greedy`, `swap`, `mssrm`, `mssrm-long` or `sdr`",
+      {"optimizer",
+       solve::names_of_optimizers([](const solve::OptimizerInfo& row) { return row.solves; },
+                                  " or ", "`"),
        &Solution::optimizer},
   };
 }

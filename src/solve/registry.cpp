@@ -31,8 +31,8 @@ OptimizerInfo selecting(select::Optimizer which, std::string_view label,
 
 OptimizerInfo oscar() {
   OptimizerInfo row = selecting(select::Optimizer::oscar, "OSCAR",
-                                "the k largest of the paper's Cholesky score, which depends on the "
-                                "order of the columns");
+                                "the k largest of |L⁻¹μ| with Σ = LLᵀ: the published method; its "
+                                "choice depends on the order of the columns");
   row.needs.parts.lower = true;
   row.ranks = true;
   row.score = layer::Score::cholesky;
@@ -41,7 +41,7 @@ OptimizerInfo oscar() {
 
 OptimizerInfo symmetric() {
   OptimizerInfo row = selecting(select::Optimizer::symmetric, "symmetric",
-                                "the k largest of the symmetric score, whatever the order");
+                                "the k largest of |Σ^(−1/2)μ|, whatever the order of the columns");
   row.needs.parts.root = true;
   row.ranks = true;
   return row;
@@ -49,18 +49,19 @@ OptimizerInfo symmetric() {
 
 OptimizerInfo greedy() {
   return selecting(select::Optimizer::greedy, "greedy",
-                   "adds the name that raises the Sharpe ratio most, k times");
+                   "forward selection: always the name that raises the Sharpe ratio most");
 }
 
 OptimizerInfo swap() {
-  return selecting(select::Optimizer::swap, "swap",
-                   "greedy, then exchanges single names while the Sharpe ratio grows");
+  return selecting(
+      select::Optimizer::swap, "swap",
+      "forward selection, then exchanges of one name for another until no exchange helps");
 }
 
 OptimizerInfo mssrm() {
   return {.name = "mssrm",
           .label = "mSSRM",
-          .sentence = "projected ascent on the Sharpe ratio, with shorts",
+          .sentence = "an ascent on the Sharpe ratio that keeps the k largest positions",
           .iterates = true,
           .ranks = true,
           .serves_models = false,
@@ -76,7 +77,7 @@ OptimizerInfo mssrm_long() {
   return {
       .name = "mssrm-long",
       .label = "mSSRM long-only",
-      .sentence = "mSSRM-PGA as published: long only, fully invested, from the plain covariance",
+      .sentence = "mSSRM-PGA as published: long only, fully invested, from the unshrunk covariance",
       .needs = {.risk = false, .plain = true},
       .iterates = true,
       .proves = true,
@@ -93,23 +94,22 @@ OptimizerInfo mssrm_long() {
 }
 
 OptimizerInfo sdr() {
-  return {
-      .name = "sdr",
-      .label = "SD-relaxation",
-      .sentence = "the names of the semidefinite relaxation, which also bounds what any k reach",
-      .iterates = true,
-      .proves = true,
-      .remembers = true,
-      .ranks = true,
-      .serves_models = false,
-      .softens = false,
-      // A relaxation keeps a dozen matrices (n, n) and takes hundreds of steps of order n^3.
-      .most_assets = 2000,
-      .own = {{"sdr-recovery", "‹--optimizer sdr›"},
-              {"sdr-gap", "‹--optimizer sdr›"},
-              {"sdr-match", "‹--optimizer sdr› ‹--sdr-recovery match›"}},
-      .seconds = [](double n, double) { return 1e-2 * std::pow(n / 30.0, 2.3); },
-      .make = make_sdr};
+  return {.name = "sdr",
+          .label = "SD-relaxation",
+          .sentence = "the k largest entries of the semidefinite relaxation's solution",
+          .iterates = true,
+          .proves = true,
+          .remembers = true,
+          .ranks = true,
+          .serves_models = false,
+          .softens = false,
+          // A relaxation keeps a dozen matrices (n, n) and takes hundreds of steps of order n^3.
+          .most_assets = 2000,
+          .own = {{"sdr-recovery", "‹--optimizer sdr›"},
+                  {"sdr-gap", "‹--optimizer sdr›"},
+                  {"sdr-match", "‹--optimizer sdr› ‹--sdr-recovery match›"}},
+          .seconds = [](double n, double) { return 1e-2 * std::pow(n / 30.0, 2.3); },
+          .make = make_sdr};
 }
 
 OptimizerInfo equal() {
@@ -182,14 +182,14 @@ const OptimizerInfo& optimizer_named(std::string_view name) {
 }
 
 std::string names_of_optimizers(const std::function<bool(const OptimizerInfo&)>& which,
-                                std::string_view last) {
+                                std::string_view last, std::string_view quote) {
   std::vector<std::string_view> names;
   for (const OptimizerInfo* row : optimizers())
     if (which(*row)) names.push_back(row->name);
   std::string out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out += i + 1 < names.size() ? ", " : last;
-    out += names[i];
+    out.append(quote).append(names[i]).append(quote);
   }
   return out;
 }

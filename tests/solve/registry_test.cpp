@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "sharpen/base/error.hpp"
 #include "support/allocations.hpp"
@@ -63,6 +65,18 @@ TEST(OptimizerRegistry, RowsSayWhatHelpAndReportsNeed) {
   }
   EXPECT_THAT(optimizer_names(), ::testing::ElementsAre("oscar", "symmetric", "greedy", "swap",
                                                         "mssrm", "mssrm-long", "sdr", "equal"));
+}
+
+TEST(OptimizerRegistry, SentencesAreThoseOfTheDocumentation) {
+  std::ifstream file(std::string(SHARPEN_SOURCE_DIR) + "/docs/solve.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  for (const OptimizerInfo* row : optimizers()) {
+    std::string sentence = row->sentence;
+    for (std::size_t at = 0; (at = sentence.find('|', at)) != std::string::npos; at += 2)
+      sentence.insert(at, 1, '\\');
+    EXPECT_THAT(page.str(), ::testing::HasSubstr("| `" + row->name + "` | " + sentence));
+  }
 }
 
 // Every row keeps what it promises of its answers, on the same problem.

@@ -87,9 +87,10 @@ std::vector<std::string_view> optimizer_names();
 const OptimizerInfo* find_optimizer(std::string_view name);
 // Throws InputError that lists the names.
 const OptimizerInfo& optimizer_named(std::string_view name);
-// "oscar, greedy or swap": those for which that holds, with `last` = " or " before the last one.
+// "oscar, greedy or swap": those for which that holds, with `last` = " or " before the last one;
+// each in quotes of that kind.
 std::string names_of_optimizers(const std::function<bool(const OptimizerInfo&)>& which,
-                                std::string_view last);
+                                std::string_view last, std::string_view quote = "");
 
 // One row more, as long as the object lives. Threads may register at once; work that goes by the
 // row must neither begin before nor end after. Throws InputError for a name that is taken or empty,
