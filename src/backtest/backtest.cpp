@@ -62,7 +62,7 @@ Index training_rows(const BacktestSettings& settings, const market::Panel& retur
         "test it on",
         model->last_date, returns.dates.back()));
   if (model != nullptr && settings.split.empty()) return seen;
-  const bool trains = learn::info(settings.framework).trains;
+  const bool trains = learn::info(settings.framework).trains();
   const std::string split = settings.split.empty() && trains ? kTrainingSplit : settings.split;
   if (split == "none" && trains)
     throw InputError(
@@ -78,15 +78,10 @@ Index training_rows(const BacktestSettings& settings, const market::Panel& retur
   return rows;
 }
 
-// Whether Sigma is that of the training part throughout.
-bool fixes_covariance(const BacktestSettings& settings) {
-  return settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train;
-}
-
 WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel& returns,
                            Index training) {
   const bool fixed =
-      fixes_covariance(settings) && solve::optimizer_named(settings.optimizer).needs.history();
+      settings.fixes_covariance() && solve::optimizer_named(settings.optimizer).needs.history();
   WalkSettings walk;
   walk.lookback =
       settings.lookback.all ? WalkSettings::kAllRows : static_cast<Index>(settings.lookback.count);
@@ -121,20 +116,18 @@ BootstrapSettings fitted(BootstrapSettings settings, const Run& run, Index perio
   return settings;
 }
 
+// Of a framework that learns nothing.
 std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
                                               const market::Panel& returns,
                                               const WalkSettings& walk,
                                               const market::Panel* signal) {
-  switch (settings.framework) {
-    case Framework::rolling: return std::make_unique<RollingMean>();
-    case Framework::historic:
-      return std::make_unique<TrainingMean>(returns.matrix().middle_rows(0, walk.first_row));
-    case Framework::signal: break;
-    case Framework::pfl:
-    case Framework::dfl: throw std::logic_error("learned signals are made before the policy");
-  }
-  return std::make_unique<GivenSignal>(*signal, returns, decision_rows(walk, returns),
-                                       settings.gaps);
+  const learn::FrameworkInfo& framework = learn::info(settings.framework);
+  if (framework.needs_file)
+    return std::make_unique<GivenSignal>(*signal, returns, decision_rows(walk, returns),
+                                         settings.gaps);
+  if (framework.training_mean)
+    return std::make_unique<TrainingMean>(returns.matrix().middle_rows(0, walk.first_row));
+  return std::make_unique<RollingMean>();
 }
 
 // The settings of a training as the rest of the settings has them.
@@ -180,7 +173,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
       settings.decision == DecisionKind::soft ? soft_decider(settings, last_layer(settings))
                                               : decider(optimizer, settings),
       settings, settings.sdr_monthly ? months_of_periods(returns.dates) : std::vector<Index>());
-  if (!fixes_covariance(settings) || !optimizer.needs.history()) return policy;
+  if (!settings.fixes_covariance() || !optimizer.needs.history()) return policy;
   if (walk.first_row < 2)
     throw InputError(
         "‹historic-risk› = train needs 2 rows of training at least; choose a later ‹--split›");

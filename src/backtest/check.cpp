@@ -51,7 +51,7 @@ void check_learning(const BacktestSettings& settings, const learn::Model* model)
     throw InputError("retrain has no meaning for a model that is given; leave one of them out");
   if (model != nullptr && (training.alpha > 0.0) != learn::info(settings.framework).decides)
     throw InputError(fmt::format("framework = {}, and the model was trained as {} (alpha = {})",
-                                 name(settings.framework), training.alpha > 0.0 ? "dfl" : "pfl",
+                                 name(settings.framework), learn::framework_of(training.alpha).name,
                                  training.alpha));
 }
 
@@ -64,7 +64,7 @@ void check_soft(const BacktestSettings& settings) {
         fmt::format("decision = soft cannot go with optimizer = {}: the layer chooses its own "
                     "weights; use optimizer {}, or decision exact",
                     settings.optimizer, solve::names_of_optimizers(softens, " or ")));
-  if (settings.framework == Framework::historic && settings.historic_risk == HistoricRisk::train)
+  if (settings.fixes_covariance())
     throw InputError("decision = soft cannot go with ‹historic-risk› = train; use rolling");
 }
 
@@ -85,7 +85,7 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
   if (!takes_signal && signal != nullptr)
     throw InputError(fmt::format("a signal has no meaning for framework = {}; use framework signal",
                                  name(settings.framework)));
-  if (!framework.gaps && settings.gaps)
+  if (framework.training_mean && settings.gaps)
     throw InputError(fmt::format(
         "universe = available cannot go with framework = {}, whose mean of the training part "
         "needs every asset throughout; use universe complete, or framework rolling",

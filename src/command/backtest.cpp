@@ -31,10 +31,9 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
     throw InputError(
         fmt::format("{} has no meaning here; it goes with {}", values.given_as(name), needs));
   };
-  using enum backtest::Framework;
   const learn::FrameworkInfo& framework = learn::info(settings.framework);
   if (!framework.needs_file && values.has("signal")) refuse("signal", "‹--framework signal›");
-  if (settings.framework != historic && values.origin("historic-risk") == Origin::flag)
+  if (!framework.training_mean && values.origin("historic-risk") == Origin::flag)
     refuse("historic-risk", "‹--framework historic›");
   if (!framework.learns) {
     for (const settings::Setting& setting : settings::table())

@@ -7,6 +7,7 @@
 #include "command/model_settings.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/framework.hpp"
 
 namespace sharpen::command {
 
@@ -71,7 +72,7 @@ Keys<Inspection> inspect_keys() {
 }  // namespace
 
 std::string_view framework_of(const Model& model) {
-  return model.settings.alpha == 0.0 ? "pfl" : "dfl";
+  return learn::framework_of(model.settings.alpha).name;
 }
 
 std::size_t parameters_of(const Model& model) {

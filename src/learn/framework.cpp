@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "sharpen/base/error.hpp"
@@ -20,8 +21,7 @@ constexpr std::array<FrameworkInfo, 5> kFrameworks = {{
      .name = "historic",
      .label = "Historic",
      .sentence = "mean of the training part, the same at every decision",
-     .trains = true,
-     .gaps = false},
+     .training_mean = true},
     {.framework = Framework::signal,
      .name = "signal",
      .label = "signal",
@@ -31,15 +31,13 @@ constexpr std::array<FrameworkInfo, 5> kFrameworks = {{
      .name = "pfl",
      .label = "PFL",
      .sentence = "what networks expect that are trained to predict",
-     .learns = true,
-     .trains = true},
+     .learns = true},
     {.framework = Framework::dfl,
      .name = "dfl",
      .label = "DFL",
      .sentence = "what networks expect that are trained to decide",
      .learns = true,
-     .decides = true,
-     .trains = true},
+     .decides = true},
 }};
 
 }  // namespace
@@ -65,6 +63,12 @@ const FrameworkInfo* find_framework(std::string_view name) {
 const FrameworkInfo& framework_named(std::string_view name) {
   if (const FrameworkInfo* row = find_framework(name)) return *row;
   throw InputError(fmt::format("framework = {} is not known", printable(name)));
+}
+
+const FrameworkInfo& framework_of(double alpha) {
+  return *std::ranges::find_if(kFrameworks, [&](const FrameworkInfo& row) {
+    return row.learns && row.decides == (alpha > 0.0);
+  });
 }
 
 }  // namespace sharpen::learn

@@ -249,9 +249,7 @@ void MemberTraining::validate(EpochReport& report, const Threads& threads) {
   if (!std::all_of(mu.begin(), mu.end(), [](double m) { return std::isfinite(m); }))
     throw diverged(report.epoch, batches());
   const select::SelectSettings select = {.k = layer_.k,
-                                         .optimizer = layer_.score == layer::Score::cholesky
-                                                          ? select::Optimizer::oscar
-                                                          : select::Optimizer::symmetric,
+                                         .optimizer = select::ranking_by(layer_.score),
                                          .net = layer_.net,
                                          .sizing = layer_.sizing};
   const auto portfolios = select::select_batch(select, *data_->risk, risk_samples,

@@ -11,6 +11,7 @@
 
 #include "report/table_builder.hpp"
 #include "report/table_writers.hpp"
+#include "sharpen/solve/registry.hpp"
 
 namespace sharpen::report {
 
@@ -26,8 +27,6 @@ constexpr Index kBlocks = 104;      // columns of the picture of weights
 constexpr std::size_t kNames = 18;  // rows of it
 constexpr std::size_t kHeld = 18;   // rows of the list of names held
 constexpr std::size_t kMostPictures = 400;
-// Of the paper's methods, those that its figures of daily returns show beside its own.
-constexpr std::array<std::string_view, 2> kInFigures = {"oscar", "mssrm"};
 
 // Little-endian whatever the machine.
 template <class T>
@@ -70,8 +69,9 @@ Json methods_json(const Results& results) {
                                   : method.role == study::Role::own ? "own"
                                                                     : "sweep";
     const Learning learning = learning_of(method);
-    const bool in_figures = method.role == study::Role::paper &&
-                            std::ranges::find(kInFigures, method.optimizer) != kInFigures.end();
+    const solve::OptimizerInfo* optimizer = solve::find_optimizer(method.optimizer);
+    const bool in_figures =
+        method.role == study::Role::paper && optimizer != nullptr && optimizer->in_papers_figures;
     out.push_back({{"label", clean(method.label)},
                    {"predicts", learning == Learning::prediction},
                    {"decides", learning == Learning::decision},

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
+
+#include "sharpen/learn/framework.hpp"
 
 namespace sharpen::report {
 
@@ -38,11 +39,9 @@ bool is_ranked(const TableCell& cell) {
 }  // namespace
 
 Learning learning_of(const study::Method& method) {
-  constexpr std::array<std::pair<std::string_view, Learning>, 2> kFrameworks = {
-      {{"pfl", Learning::prediction}, {"dfl", Learning::decision}}};
-  for (const auto& [framework, learning] : kFrameworks)
-    if (method.framework == framework) return learning;
-  return Learning::none;
+  const learn::FrameworkInfo* framework = learn::find_framework(method.framework);
+  if (framework == nullptr || !framework->learns) return Learning::none;
+  return framework->decides ? Learning::decision : Learning::prediction;
 }
 
 Table Builder::table(std::string_view name, std::string title, std::vector<Column> more) const {

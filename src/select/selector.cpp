@@ -76,6 +76,10 @@ std::string_view name(Optimizer optimizer) {
   return "unknown";
 }
 
+Optimizer ranking_by(layer::Score score) {
+  return score == layer::Score::cholesky ? Optimizer::oscar : Optimizer::symmetric;
+}
+
 void SelectSettings::validate(Index n) const {
   if (k < 1 || k > n)
     throw InputError(fmt::format(

@@ -35,6 +35,7 @@ OptimizerInfo oscar() {
                                 "choice depends on the order of the columns");
   row.needs.parts.lower = true;
   row.ranks = true;
+  row.in_papers_figures = true;
   row.score = layer::Score::cholesky;
   return row;
 }
@@ -64,6 +65,7 @@ OptimizerInfo mssrm() {
           .sentence = "an ascent on the Sharpe ratio that keeps the k largest positions",
           .iterates = true,
           .ranks = true,
+          .in_papers_figures = true,
           .serves_models = false,
           .softens = false,
           .seconds =

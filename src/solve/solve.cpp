@@ -102,9 +102,8 @@ void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, So
 
 select::SelectSettings select_settings(const OptimizerInfo& optimizer,
                                        const OptimizerSettings& settings, Index k) {
-  const bool cholesky = optimizer.score == layer::Score::cholesky;
   return {.k = k,
-          .optimizer = cholesky ? select::Optimizer::oscar : select::Optimizer::symmetric,
+          .optimizer = select::ranking_by(optimizer.score),
           .net = settings.net,
           .sizing = settings.sizing};
 }

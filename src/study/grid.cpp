@@ -149,12 +149,25 @@ void add_common_ensemble(const Values& values, std::vector<Given>& common) {
                       values.place("ensemble")});
 }
 
+// What a method is where nobody says so.
+std::string default_of(std::string_view setting) {
+  return std::string(settings::find_for(setting, settings::backtest)->preset);
+}
+
+// All that train, so that they are tested on the same periods.
+std::vector<std::string> default_frameworks() {
+  std::vector<std::string> out;
+  for (const learn::FrameworkInfo& row : learn::frameworks())
+    if (row.trains()) out.emplace_back(row.name);
+  return out;
+}
+
 // What a grid of lists makes of itself: every framework with every optimizer, and so on.
 class Lists {
  public:
   explicit Lists(const Values& values)
-      : frameworks_(checked_list(values, "frameworks", "framework", {"historic", "pfl", "dfl"})),
-        optimizers_(checked_list(values, "optimizers", "optimizer", {"swap"})),
+      : frameworks_(checked_list(values, "frameworks", "framework", default_frameworks())),
+        optimizers_(checked_list(values, "optimizers", "optimizer", {default_of("optimizer")})),
         trainings_(checked_list(values, "trainings", "preset", {"default"})),
         alphas_(checked_list(values, "alphas", "alpha", {})),
         ensembles_(checked_list(values, "ensemble", "ensemble", {})) {
@@ -187,7 +200,8 @@ class Lists {
         if (needs_signal(optimizer)) add(framework, optimizer, out);
     // What asks for no expectations is a method by itself.
     for (const std::string& optimizer : optimizers_)
-      if (!needs_signal(optimizer)) out.push_back(plain("rolling", optimizer, trainings_.front()));
+      if (!needs_signal(optimizer))
+        out.push_back(plain(default_of("framework"), optimizer, trainings_.front()));
     return out;
   }
 

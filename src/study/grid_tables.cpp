@@ -174,19 +174,20 @@ MethodGrid method_of(const toml::table& table, std::string_view file, std::size_
       throw InputError(place + ": " + error.marked());
     }
   }
-  const Given* framework = find_given(out.settings, "framework");
-  const Given* optimizer = find_given(out.settings, "optimizer");
-  const std::string f = framework != nullptr ? framework->text : "rolling";
-  const std::string o = optimizer != nullptr ? optimizer->text : "";
-  if (o.empty() && out.training != "paper")
-    out.settings.push_back({"optimizer", "swap", out.place});
-  if (o.empty() && out.training == "paper")
-    out.settings.push_back({"optimizer", "oscar", out.place});
-  if (framework == nullptr) out.settings.push_back({"framework", "rolling", out.place});
-  const std::string chosen = find_given(out.settings, "optimizer")->text;
-  if (out.name.empty()) out.name = method_name(f, chosen);
+  const auto given_or_default = [&out](std::string_view name) {
+    if (const Given* found = find_given(out.settings, name)) return found->text;
+    const Setting& row = *find_for(name, settings::backtest);
+    const bool paper = out.training == "paper" && !row.paper.empty();
+    const std::string text(paper ? row.paper : row.preset);
+    out.settings.push_back({std::string(name), text, out.place});
+    return text;
+  };
+  const std::string optimizer = given_or_default("optimizer");
+  const std::string framework = given_or_default("framework");
+  const std::string made = method_name(framework, optimizer);
+  if (out.name.empty()) out.name = made;
   if (out.label.empty())
-    out.label = out.name == method_name(f, chosen) ? method_label(f, chosen) : out.name;
+    out.label = out.name == made ? method_label(framework, optimizer) : out.name;
   return out;
 }
 

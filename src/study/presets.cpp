@@ -62,11 +62,12 @@ std::vector<MethodGrid> demo_methods() {
 std::vector<MethodGrid> alpha_methods(const std::vector<std::string>& alphas) {
   std::vector<MethodGrid> all;
   for (const std::string& alpha : alphas) {
-    const bool predicts = std::get<double>(settings::parse(settings::find("alpha"), alpha)) == 0.0;
-    all.push_back(method(predicts ? "pfl" : "dfl", "oscar", Role::sweep, "paper"));
+    const learn::FrameworkInfo& framework =
+        learn::framework_of(std::get<double>(settings::parse(settings::find("alpha"), alpha)));
+    all.push_back(method(framework.name, "oscar", Role::sweep, "paper"));
     all.back().name = fmt::format("alpha-{}", alpha);
     all.back().label = fmt::format("α = {}", alpha);
-    if (!predicts) all.back().settings.push_back({"alpha", alpha});
+    if (framework.decides) all.back().settings.push_back({"alpha", alpha});
   }
   return all;
 }

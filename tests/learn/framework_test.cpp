@@ -16,10 +16,16 @@ TEST(Frameworks, AreFoundByNameAndByValue) {
     EXPECT_EQ(&info(row.framework), &row);
     EXPECT_EQ(&framework_named(row.name), &row);
     EXPECT_TRUE(row.learns || !row.decides) << row.name;
-    EXPECT_TRUE(row.trains || !row.learns) << row.name;
+    EXPECT_TRUE(row.trains() || !row.learns) << row.name;
   }
   EXPECT_EQ(find_framework("dfI"), nullptr);
   EXPECT_THROW(framework_named("dfI"), InputError);
+}
+
+TEST(Frameworks, OfNetworksAreToldByAlpha) {
+  EXPECT_EQ(framework_of(0.0).name, "pfl");
+  EXPECT_EQ(framework_of(0.5).name, "dfl");
+  EXPECT_EQ(framework_of(1.0).name, "dfl");
 }
 
 TEST(Frameworks, SentencesAreThoseOfTheDocumentation) {

@@ -64,6 +64,11 @@ struct BacktestSettings : solve::OptimizerSettings {
 
   std::int64_t trials = 1;
   BootstrapSettings bootstrap;
+
+  // Whether Sigma is that of the training part throughout.
+  bool fixes_covariance() const {
+    return learn::info(framework).training_mean && historic_risk == HistoricRisk::train;
+  }
 };
 
 // Throws InputError for settings that contradict each other whatever the panel; backtest() does it

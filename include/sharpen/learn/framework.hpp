@@ -23,9 +23,13 @@ struct FrameworkInfo {
   std::string_view sentence;  // what it does, for help and documentation
   bool learns = false;        // networks are trained for it
   bool decides = false;       // they are trained for their decisions too: alpha counts
-  bool trains = false;        // it needs rows to train on, before those it is tested on
   bool needs_file = false;    // its signal is the user's
-  bool gaps = true;           // assets may come and go
+  // One mean of the training part serves every decision: assets must be there throughout, and the
+  // covariance may be that of the same rows.
+  bool training_mean = false;
+
+  // It needs rows to train on, before those it is tested on.
+  bool trains() const { return learns || training_mean; }
 };
 
 std::span<const FrameworkInfo> frameworks();
@@ -36,6 +40,8 @@ const FrameworkInfo& info(Framework framework);
 const FrameworkInfo* find_framework(std::string_view name);
 // Throws InputError for a name that is none.
 const FrameworkInfo& framework_named(std::string_view name);
+// That of networks trained with this weight of their decisions.
+const FrameworkInfo& framework_of(double alpha);
 
 inline std::string_view name(Framework framework) { return info(framework).name; }
 inline bool learns(Framework framework) { return info(framework).learns; }

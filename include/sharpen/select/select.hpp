@@ -16,6 +16,7 @@
 
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
+#include "sharpen/layer/score.hpp"
 #include "sharpen/layer/sizing.hpp"
 #include "sharpen/risk/risk.hpp"
 
@@ -33,6 +34,8 @@ enum class Optimizer {
 };
 
 std::string_view name(Optimizer optimizer);
+// The one that takes the k largest of that score.
+Optimizer ranking_by(layer::Score score);
 
 struct SelectSettings {
   Index k = 1;

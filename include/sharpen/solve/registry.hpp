@@ -56,6 +56,8 @@ struct OptimizerInfo {
   bool remembers = false;
   // It ranks names one by one, so that the best of them together may have nothing to offer.
   bool ranks = false;
+  // The paper's figures of daily returns show it beside the paper's own method.
+  bool in_papers_figures = false;
 
   bool solves = true;         // `sharpen solve` takes it
   bool serves_models = true;  // it decides for a model's signal: predict, the layer of PyTorch
