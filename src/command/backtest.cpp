@@ -48,14 +48,16 @@ void refuse_foreign_settings(const Values& values, const BacktestSettings& setti
 // Some optimizers listen to nothing about selection or sizing.
 void warn_of_ignored(const Values& values, std::vector<std::string>& warnings) {
   const solve::OptimizerInfo& optimizer = solve::optimizer_named(values.text("optimizer"));
-  const bool matches = values.text("sdr-recovery") == "match";
-  for (const solve::OptimizerInfo* row : solve::optimizers())
-    for (const solve::OwnSetting& own : row->own) {
-      const bool used = row == &optimizer && (own.name != "sdr-match" || matches);
-      if (values.takes(own.name) && values.origin(own.name) == Origin::flag && !used)
-        warnings.push_back(
-            fmt::format("‹--{}› has no effect here; it goes with {}", own.name, own.goes_with));
-    }
+  for (const settings::Setting& setting : settings::table()) {
+    const std::string owners = solve::owners_of(setting);
+    if (owners.empty() || !setting.taken_by(settings::backtest)) continue;
+    const auto& [other, value] = setting.only_with;
+    const bool used = setting.is(optimizer.own) && (other.empty() || values.text(other) == value);
+    if (values.origin(setting.name) == Origin::flag && !used)
+      warnings.push_back(fmt::format("‹--{}› has no effect here; it goes with ‹--optimizer {}›{}",
+                                     setting.name, owners,
+                                     other.empty() ? "" : fmt::format(" ‹--{} {}›", other, value)));
+  }
   std::string ignored;
   const unsigned unheard = optimizer.needs.risk ? 0u : settings::of_risk;
   for (const unsigned roles : {optimizer.ignores, unheard})

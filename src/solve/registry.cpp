@@ -107,9 +107,7 @@ OptimizerInfo sdr() {
           .softens = false,
           // A relaxation keeps a dozen matrices (n, n) and takes hundreds of steps of order n^3.
           .most_assets = 2000,
-          .own = {{"sdr-recovery", "‹--optimizer sdr›"},
-                  {"sdr-gap", "‹--optimizer sdr›"},
-                  {"sdr-match", "‹--optimizer sdr› ‹--sdr-recovery match›"}},
+          .own = settings::of_relaxation,
           .seconds = [](double n, double) { return 1e-2 * std::pow(n / 30.0, 2.3); },
           .make = make_sdr};
 }
@@ -154,9 +152,7 @@ bool OptimizerInfo::ignores_setting(std::string_view setting) const {
   return settings::find(setting).is(ignores);
 }
 
-bool OptimizerInfo::owns(std::string_view setting) const {
-  return std::ranges::find(own, setting, &OwnSetting::name) != own.end();
-}
+bool OptimizerInfo::owns(std::string_view setting) const { return settings::find(setting).is(own); }
 
 std::vector<const OptimizerInfo*> optimizers() {
   const std::lock_guard lock(registry().mutex);
@@ -194,6 +190,10 @@ std::string names_of_optimizers(const std::function<bool(const OptimizerInfo&)>&
     out.append(quote).append(names[i]).append(quote);
   }
   return out;
+}
+
+std::string owners_of(const settings::Setting& setting) {
+  return names_of_optimizers([&](const OptimizerInfo& row) { return setting.is(row.own); }, " or ");
 }
 
 RegisteredOptimizer::RegisteredOptimizer(OptimizerInfo row)

@@ -89,14 +89,13 @@ void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, So
     warn("target-volatility", sizing == "volatility", "‹--sizing volatility›");
   if (!optimizer.ignores_setting("offset")) warn("offset", sizing == "budget", "‹--sizing budget›");
   warn("bound", values.flag("certify"), "‹--certify›");
-  for (const OptimizerInfo* other : optimizers())
-    for (const OwnSetting& own : other->own) {
-      if (other == &optimizer || !values.takes(own.name)) continue;
-      // A bound comes from the same relaxation.
-      const bool bounds = own.name == "sdr-gap";
-      warn(own.name, bounds && values.flag("certify"),
-           bounds ? own.goes_with + " or ‹--certify›" : own.goes_with);
-    }
+  for (const settings::Setting& setting : settings::table()) {
+    const std::string owners = owners_of(setting);
+    if (owners.empty() || !setting.taken_by(settings::solve)) continue;
+    const bool certifies = setting.is(settings::of_certificate);
+    warn(setting.name, setting.is(optimizer.own) || (certifies && values.flag("certify")),
+         fmt::format("‹--optimizer {}›{}", owners, certifies ? " or ‹--certify›" : ""));
+  }
   warn("seed", values.flag("demo"), "‹--demo›");
 }
 

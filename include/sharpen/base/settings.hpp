@@ -105,6 +105,9 @@ enum Role : unsigned {
   of_risk = 1u << 19,
   // Read by a command itself: it fills no field.
   steers = 1u << 20,
+  // What only optimizers listen to that relax the problem; and what a certificate listens to.
+  of_relaxation = 1u << 21,
+  of_certificate = 1u << 22,
 };
 
 struct Setting {
@@ -134,6 +137,8 @@ struct Setting {
   unsigned roles = 0;            // bits of Role
   // Commands of which Python has no such keyword: an argument of its own, or none.
   unsigned shell_only = 0;
+  // The value of another setting without which it has no effect: {"sdr-recovery", "match"}.
+  std::array<std::string_view, 2> only_with = {};
 
   bool taken_by(Command command) const { return (commands & command) != 0; }
   bool is(unsigned any_of_roles) const { return (roles & any_of_roles) != 0; }

@@ -38,12 +38,6 @@ struct Needs {
   bool history() const { return risk || plain; }
 };
 
-// A setting that only one optimizer listens to.
-struct OwnSetting {
-  std::string name;       // "sdr-recovery"
-  std::string goes_with;  // "--optimizer sdr"
-};
-
 struct OptimizerInfo {
   std::string name;      // "sdr": what the setting `optimizer` says
   std::string label;     // "SD-relaxation": in reports
@@ -67,7 +61,7 @@ struct OptimizerInfo {
   unsigned ignores = 0;  // roles of settings that change nothing (settings::Role), and why:
   std::string ignores_since = "";           // "holds 1/n of every asset"
   std::string ignores_since_in_walks = "";  // the same where no Sigma measures it; "": the same
-  std::vector<OwnSetting> own = {};         // settings of no other optimizer
+  unsigned own = 0;                         // roles of settings that others do not listen to
 
   // The score that its names are explained by; the risk model then needs that part.
   layer::Score score = layer::Score::symmetric;
@@ -93,6 +87,8 @@ const OptimizerInfo& optimizer_named(std::string_view name);
 // each in quotes of that kind.
 std::string names_of_optimizers(const std::function<bool(const OptimizerInfo&)>& which,
                                 std::string_view last, std::string_view quote = "");
+// "sdr": those that alone listen to a setting; "" for one that is nobody's own.
+std::string owners_of(const settings::Setting& setting);
 
 // One row more, as long as the object lives. Threads may register at once; work that goes by the
 // row must neither begin before nor end after. Throws InputError for a name that is taken or empty,
