@@ -31,9 +31,12 @@ def _is_whole(value: Any) -> bool:
 def figures(text: str) -> Dict[str, Any]:
     """An answer in JSON; a number that was not computed is NaN."""
     found: Dict[str, Any] = json.loads(text)
+    command = found.get("command")
     for key in ("schema_version", "command", "warnings"):
         found.pop(key, None)
-    return {key: _number(key, value) for key, value in found.items()}
+    # Settings that are texts, such as files, have no number to be missing either.
+    texts = _settings.names_of_kind(command, "text") if command else ()
+    return {key: value if key in texts else _number(key, value) for key, value in found.items()}
 
 
 def _number(key: str, value: Any) -> Any:
@@ -44,4 +47,4 @@ def _number(key: str, value: Any) -> Any:
     return math.nan
 
 
-_NO_NUMBERS = ("model", "previous", "best_left_out", "age_days", "validation_from", "out")
+_NO_NUMBERS = ("best_left_out", "age_days", "validation_from")

@@ -46,6 +46,12 @@ def table(command: str) -> dict[str, dict[str, Any]]:
     return {row["name"]: row for row in _core.settings_of(command) if row["keyword"]}
 
 
+@functools.lru_cache(maxsize=None)
+def names_of_kind(command: str, kind: str) -> frozenset[str]:
+    """Of a command's settings, keywords here or not, those of a kind."""
+    return frozenset(row["name"] for row in _core.settings_of(command) if row["kind"] == kind)
+
+
 def texts(
     function: str,
     command: str,

@@ -139,15 +139,15 @@ class Risk:
             if len(wrong):
                 raise InputError(f"ends: {wrong[0]} is outside [{length}, {rows}]")
         lower, root = _parts(score)
-        arguments = {
-            "returns": cells,
-            "lookback": length,
-            "ends": stops,
-            "shrinkage": number("shrinkage", shrinkage),
-            "form": form,
-            "lower": lower,
-            "root": root,
-        }
+        arguments = dict(
+            returns=cells,
+            lookback=length,
+            ends=stops,
+            shrinkage=number("shrinkage", shrinkage),
+            form=form,
+            lower=lower,
+            root=root,
+        )
         return cls(_Model("risk_from_windows", arguments, progress), _count(len(stops)))
 
     @classmethod

@@ -102,8 +102,8 @@ class SparseTangent(nn.Module):
     signal by p, and its weights are dense however large ``beta`` is. At any ``beta``, ``decide``
     holds at most k names, exactly.
 
-    The other arguments are the settings of ``sharpen train`` with underscores;
-    ``target_volatility`` is per year of ``periods_per_year`` periods. None stands for a default.
+    The other arguments are the settings of ``sharpen train`` with underscores, and their defaults
+    too but for ``reoptimization``, of which that has ``"masked"``; ``target_volatility`` is per year of ``periods_per_year`` periods. None stands for a default.
 
     All are attributes that can be changed between calls, ``layer.beta = 10.0``, and are checked as
     here; ``layer.settings`` has them all, so that ``SparseTangent(**layer.settings)`` is a twin.
@@ -168,8 +168,7 @@ class SparseTangent(nn.Module):
         self._given_threads = None if count is None else _threads.checked(count)
 
     def extra_repr(self) -> str:
-        shown = ("k", "beta", "score", "reoptimization", "sizing", "net")
-        return ", ".join(f"{name}={self._values[name]}" for name in shown)
+        return ", ".join(f"{name}={value}" for name, value in self._values.items())
 
     def forward(self, mu: Tensor, risk: Risk, return_aux: bool = False) -> Any:
         """Weights (B, n) from signals ``mu`` (B, n), instance i with sample i of ``risk``; a
