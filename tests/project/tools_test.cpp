@@ -88,11 +88,15 @@ TEST_F(Size, CountsComparedNamesAndListsOfSettings) {
   tree_.file("app/a.cpp",
              "bool f(X o) { return o == \"swap\" || o == n::Optimizer::sdr; }  // o == \"sdr\"\n"
              "const char* const kList[] = {\"k\", \"net\", \"optimizer\"};\n"
-             "const char* const kNone[] = {\"k\", \"net\", \"date\", \"price\"};\n");
+             "const char* const kNone[] = {\"k\", \"net\", \"date\", \"price\"};\n"
+             "const char* g(bool b) { return b ? \"swap\" : \"sdr\"; }\n"
+             "using enum n::Framework;\n"
+             "std::string optimizer = \"swap\";\n");
   tree_.file("python/sharpen/a.py", "NAMES = (\"k\", 'net', \"optimizer\")\n");
   tree_.file("src/solve/registry.cpp", "bool f(X o) { return o == \"swap\"; }\n");
+  tree_.file("src/a/rows.cpp", "row(\"swap\");\n");
   const CommandResult found = tree_.run();
-  EXPECT_THAT(found.output, HasSubstr("bench: size_compared_names 2 <=0 short\n"));
+  EXPECT_THAT(found.output, HasSubstr("bench: size_compared_names 4 <=0 short\n"));
   EXPECT_THAT(found.output, HasSubstr("bench: size_setting_lists 2 <=0 short\n"));
   EXPECT_THAT(found.output, HasSubstr("app/a.cpp:2: k, net, optimizer\n"));
 }
