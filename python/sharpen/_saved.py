@@ -92,7 +92,12 @@ def read(folder: str) -> Kept:
     rows."""
     if not os.path.isdir(folder):
         raise InputError(f"{folder} is not a folder; {_REMEDY}")
+    first = _content(folder, "metrics.json")
     contents = {name: found for name in _FILES if (found := _content(folder, name)) is not None}
+    # metrics.json is the last to be written: other than at first, the folder changed while it was read.
+    last = _content(folder, "metrics.json")
+    if first != last or (first is None and "returns.csv" in contents):
+        raise InputError(_incomplete(folder))
     for name in _FILES[:2]:
         if name not in contents:
             raise InputError(f"{folder} holds no {name}; {_REMEDY}")
@@ -124,6 +129,13 @@ def read(folder: str) -> Kept:
     )
 
 
+def _incomplete(folder: str) -> str:
+    return (
+        f"{folder}: the result is not whole: it is being written, or its writing was cut short; "
+        "run the same sharpen.backtest(out=...) again"
+    )
+
+
 def _content(folder: str, name: str) -> Optional[str]:
     file = os.path.join(folder, name)
     if not os.path.isfile(file):
@@ -143,6 +155,8 @@ def _figures(folder: str, text: str) -> Dict[str, Any]:
         found = None
     if not isinstance(found, dict) or found.get("command", "backtest") != "backtest":
         raise InputError(f"{file} holds no metrics of a backtest; {_REMEDY}")
+    if "incomplete" in found:
+        raise InputError(_incomplete(folder))
     periods = found.get("periods_per_year")
     if isinstance(periods, bool) or not isinstance(periods, (int, float)) or not periods > 0:
         raise InputError(f"{file}: periods_per_year is missing or not positive; {_REMEDY}")

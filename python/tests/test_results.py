@@ -181,6 +181,7 @@ def test_folders_that_hold_no_backtest_are_refused(market, tmp_path):
     for name, content, message in (
         ("metrics.json", b"[]", "no metrics of a backtest"),
         ("metrics.json", b'{"periods_per_year": -1}', "periods_per_year"),
+        ("metrics.json", b'{"command": "backtest", "incomplete": ""}', "is not whole: .*run the same"),
         ("returns.csv", b"", "no column called date"),
         ("returns.csv", b"date,return\n2020-01-01,x\n", "column return holds no numbers"),
         ("returns.csv", b"date,return\n2020-01-01\n", "line 2 has 1 field"),
@@ -190,6 +191,9 @@ def test_folders_that_hold_no_backtest_are_refused(market, tmp_path):
         (tmp_path / "b" / name).write_bytes(content)
         refused(message)
         (tmp_path / "b" / name).write_bytes(files[tmp_path / "b" / name])
+    (tmp_path / "b" / "metrics.json").rename(tmp_path / "away")
+    refused("the result is not whole")
+    (tmp_path / "away").rename(tmp_path / "b" / "metrics.json")
     for name in ("weights.csv", "trades.csv"):
         (tmp_path / "b" / name).unlink()
     assert sharpen.Backtest.load(tmp_path / "b").weights.shape[1] == 0

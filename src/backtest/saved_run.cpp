@@ -104,10 +104,17 @@ std::string text_of(const json& metrics, std::string_view file, const char* key)
   return found->get<std::string>();
 }
 
+[[noreturn]] void fail_incomplete(std::string_view file) {
+  fail_at({file, 0, 0},
+          "the result is not whole: it is being written, or its writing was cut short; run the "
+          "same ‹sharpen backtest --out› again");
+}
+
 void parse_metrics(std::string_view text, std::string_view file, SavedRun& run) {
   const json metrics = json::parse(text, nullptr, false);
   if (!metrics.is_object())
     fail_at({file, 0, 0}, fmt::format("this is not a JSON object; {}", kRemedy));
+  if (metrics.contains("incomplete")) fail_incomplete(file);
   // Files written by hand may leave these out.
   const std::string command = text_of(metrics, file, "command");
   if (!command.empty() && command != "backtest")
@@ -158,7 +165,12 @@ SavedRun read_run(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder, ignored))
     throw InputError(fmt::format("{} is not a folder; {}", shown_file(folder.string()), kRemedy));
   const std::filesystem::path returns = folder / "returns.csv", metrics = folder / "metrics.json";
-  const TextFile returns_file(returns), metrics_file(metrics);
+  if (!std::filesystem::exists(returns, ignored)) static_cast<void>(TextFile(returns));  // throws
+  // The last to be written. Earlier versions took it away first.
+  if (!std::filesystem::exists(metrics, ignored)) fail_incomplete(metrics.string());
+  const TextFile metrics_file(metrics), returns_file(returns);
+  // A run that is replaced while it is read has other metrics at the end than at the beginning.
+  if (TextFile(metrics).text() != metrics_file.text()) fail_incomplete(metrics.string());
   SavedRun run =
       parse_run(returns_file.text(), returns.string(), metrics_file.text(), metrics.string());
   if (run.label.empty()) {

@@ -1,6 +1,7 @@
 #include "sharpen/base/new_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,7 +29,40 @@ std::string reason(int error) { return std::generic_category().message(error); }
 }
 
 std::string temporary_name(const std::filesystem::path& target, int attempt) {
-  return target.string() + ".tmp-" + std::to_string(::getpid()) + "-" + std::to_string(attempt);
+  return target.string() + ".sharpen-tmp-" + std::to_string(attempt);
+}
+
+[[noreturn]] void fail_with_errno() { throw std::system_error(errno, std::generic_category()); }
+
+bool wait_for_lock(int fd, int how) {
+  while (::flock(fd, how) != 0)
+    if (errno != EINTR) return false;
+  return true;
+}
+
+bool leads_to(const std::filesystem::path& path, int fd) {
+  struct stat held {};
+  struct stat there {};
+  return ::fstat(fd, &held) == 0 && ::lstat(path.c_str(), &there) == 0 &&
+         held.st_ino == there.st_ino && held.st_dev == there.st_dev;
+}
+
+// Whoever writes a temporary file has its lock.
+void remove_abandoned(const std::string& temporary) {
+  if (PathLock(temporary, PathLock::If::free).held()) ::unlink(temporary.c_str());
+}
+
+void sync(int fd) {
+  if (::fsync(fd) != 0 && errno != EINVAL) fail_with_errno();  // EINVAL: nothing to be synced
+}
+
+void sync_folder_of(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;  // a folder that may be written to and not read
+  const int failed = ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+  ::close(fd);
+  if (failed != 0) throw std::system_error(failed, std::generic_category());
 }
 
 // A descriptor, and the temporary file behind it until it is kept; without a name if there is none
@@ -37,8 +71,8 @@ class Output {
  public:
   Output(int fd, std::string temporary) : fd_(fd), temporary_(std::move(temporary)) {}
   ~Output() {
-    if (fd_ >= 0) ::close(fd_);
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    if (fd_ >= 0) ::close(fd_);  // last: until then its lock says that somebody writes it
   }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -47,19 +81,21 @@ class Output {
     while (!text.empty()) {
       const ssize_t put = ::write(fd_, text.data(), text.size());
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) throw std::system_error(errno, std::generic_category());
+      if (put < 0) fail_with_errno();
       text.remove_prefix(static_cast<std::size_t>(put));
     }
   }
-  void close() {
-    const int fd = std::exchange(fd_, -1);
-    if (::close(fd) != 0) throw std::system_error(errno, std::generic_category());
+  // What only closing tells, such as a quota of a file system over the network; the lock stays.
+  void check() const {
+    const int again = ::dup(fd_);
+    if (again < 0 || ::close(again) != 0) fail_with_errno();
   }
   // A file that has no name yet gets one: the target's if that is free, else a temporary one.
   bool give_name(const std::filesystem::path& target) {
     const std::string self = "/proc/self/fd/" + std::to_string(fd_);
     for (int attempt = -1; temporary_.empty() && attempt < kMostAttempts; ++attempt) {
       const std::string name = attempt < 0 ? target.string() : temporary_name(target, attempt);
+      if (attempt >= 0) remove_abandoned(name);
       if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
         temporary_ = name;
       else if (errno != EEXIST)
@@ -90,13 +126,17 @@ int nameless_beside(const std::filesystem::path& target) {
 Output temporary_beside(const std::filesystem::path& target) {
   for (int attempt = 0;; ++attempt) {
     std::string name = temporary_name(target, attempt);
+    remove_abandoned(name);
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) return {fd, std::move(name)};
-    if (errno != EEXIST || attempt == kMostAttempts) refuse(target, errno);
+    if (fd < 0 && (errno != EEXIST || attempt == kMostAttempts)) refuse(target, errno);
+    if (fd < 0) continue;
+    wait_for_lock(fd, LOCK_EX);
+    if (leads_to(name, fd)) return {fd, std::move(name)};
+    ::close(fd);  // taken for abandoned before it was locked
   }
 }
 
-void write_whole(const std::filesystem::path& file, std::string_view text) {
+void write_whole(const std::filesystem::path& file, std::string_view text, Durable durable) {
   struct stat info {};
   const bool exists = ::stat(file.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) refuse(file, EISDIR);
@@ -104,7 +144,7 @@ void write_whole(const std::filesystem::path& file, std::string_view text) {
     Output output(::open(file.c_str(), O_WRONLY | O_CLOEXEC), "");
     if (output.fd() < 0) refuse(file, errno);
     output.write(text);
-    return output.close();
+    return output.check();
   }
   if (exists && ::access(file.c_str(), W_OK) != 0) refuse(file, errno);
   // A symbolic link is kept, and its target replaced.
@@ -112,12 +152,15 @@ void write_whole(const std::filesystem::path& file, std::string_view text) {
   const auto fill_and_keep = [&](Output& output) {
     output.write(text);
     if (exists) static_cast<void>(::fchmod(output.fd(), info.st_mode & 0777));
+    if (durable == Durable::yes) sync(output.fd());
     if (!output.give_name(target)) return false;
-    output.close();
+    output.check();
     output.keep_as(target);
+    if (durable == Durable::yes) sync_folder_of(target);
     return true;
   };
   if (const int fd = nameless_beside(target); fd >= 0) {
+    wait_for_lock(fd, LOCK_EX);
     Output nameless(fd, "");
     if (fill_and_keep(nameless)) return;
   }
@@ -127,10 +170,24 @@ void write_whole(const std::filesystem::path& file, std::string_view text) {
 
 }  // namespace
 
-void write_file(const std::filesystem::path& file, std::string_view text) {
+PathLock::PathLock(const std::filesystem::path& path, If when)
+    : fd_(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
+  if (fd_ < 0) return;
+  if (!wait_for_lock(fd_, when == If::waiting ? LOCK_EX : LOCK_EX | LOCK_NB)) {
+    if (errno == EWOULDBLOCK) state_ = State::taken;
+  } else if (leads_to(path, fd_)) {
+    state_ = State::held;
+  }
+}
+
+PathLock::~PathLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void write_file(const std::filesystem::path& file, std::string_view text, Durable durable) {
   if (file.empty()) throw InputError("the file name is empty; name the file to write");
   try {
-    write_whole(file, text);
+    write_whole(file, text, durable);
   } catch (const std::system_error& error) {
     const std::string name = file.string();
     throw std::runtime_error(printable(name, 4 * name.size()) +

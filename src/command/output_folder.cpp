@@ -11,8 +11,10 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/keep_inputs.hpp"
 
@@ -24,16 +26,28 @@ namespace {
 
 std::string shown(const fs::path& path) { return printable(path.string(), 400); }
 
-// Removed with everything in it unless it was moved away.
+// Where a result is replaced file by file, this stands in place of its metrics meanwhile.
+constexpr const char* kMetrics = "metrics.json";
+constexpr const char* kMarker = "incomplete.json";
+
+// Removes our files from a folder, and the folder if nothing is left: what somebody put there at
+// the last moment is not ours to remove.
+void remove_ours(const fs::path& folder, const std::vector<std::string>& known) {
+  std::error_code ignored;
+  for (const std::string& name : known) fs::remove(folder / name, ignored);
+  fs::remove(folder / kMarker, ignored);
+  ::rmdir(folder.c_str());
+}
+
+std::string temporary_prefix(const fs::path& beside) {
+  return "." + beside.filename().string() + ".sharpen-";
+}
+
+// Locked as long as its maker lives. Removed with what is ours in it, unless it was moved away.
 class TemporaryFolder {
  public:
-  explicit TemporaryFolder(const fs::path& beside) {
-    std::string name =
-        (beside.parent_path() / ("." + beside.filename().string() + ".XXXXXX")).string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw Failure(fmt::format("cannot make a folder in {}: {}", shown(beside.parent_path()),
-                                std::strerror(errno)));
-    path_ = name;
+  TemporaryFolder(const fs::path& beside, const std::vector<std::string>& known) : known_(known) {
+    while (path_.empty()) make(beside);
     // mkdtemp keeps others out; results get what any new folder gets.
     const mode_t mask = umask(0);
     umask(mask);
@@ -42,16 +56,36 @@ class TemporaryFolder {
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
+  ~TemporaryFolder() { remove_ours(path_, known_); }
 
   const fs::path& path() const { return path_; }
 
  private:
+  void make(const fs::path& beside) {
+    std::string name = (beside.parent_path() / (temporary_prefix(beside) + "XXXXXX")).string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw Failure(fmt::format("cannot make a folder in {}: {}", shown(beside.parent_path()),
+                                std::strerror(errno)));
+    lock_.emplace(name, PathLock::If::waiting);
+    std::error_code ignored;
+    if (fs::exists(name, ignored)) path_ = name;  // else taken for abandoned before it was locked
+  }
+
+  const std::vector<std::string>& known_;
   fs::path path_;
+  std::optional<PathLock> lock_;
 };
+
+// What killed runs have left beside the folder.
+void remove_abandoned(const fs::path& beside, const std::vector<std::string>& known) {
+  const std::string prefix = temporary_prefix(beside);
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(beside.parent_path(), ignored))
+    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
+  for (const fs::path& folder : found)
+    if (const PathLock lock(folder, PathLock::If::free); lock.held()) remove_ours(folder, known);
+}
 
 void write_file(const fs::path& file, const std::string& text) {
   errno = 0;
@@ -64,13 +98,13 @@ void write_file(const fs::path& file, const std::string& text) {
                               std::strerror(reason != 0 ? reason : errno)));
 }
 
-[[noreturn]] void fail_move(const fs::path& to) {
-  throw Failure(fmt::format("cannot write to {}: {}", shown(to), std::strerror(errno)));
+[[noreturn]] void fail_move(const fs::path& to, int error, std::string_view rest = "") {
+  throw Failure(fmt::format("cannot write to {}: {}{}", shown(to), std::strerror(error), rest));
 }
 
 // Whether a former result of this command lies here.
 bool has_result(const fs::path& folder, const std::string& command) {
-  std::ifstream in(folder / "metrics.json", std::ios::binary);
+  std::ifstream in(folder / kMetrics, std::ios::binary);
   if (!in) return false;
   const auto json = nlohmann::json::parse(in, nullptr, false);
   return json.is_object() && json.contains("command") && json["command"] == command;
@@ -107,6 +141,10 @@ void OutputFolder::check() const {
   if (access(ancestor.c_str(), W_OK | X_OK) != 0)
     throw InputError(fmt::format("out = {} cannot be made: no permission to write to {}",
                                  shown(folder_), shown(ancestor)));
+  for (const std::string& name : known_)
+    if (fs::is_directory(fs::symlink_status(folder_ / name, ignored)))
+      throw InputError(fmt::format("out = {} holds a folder called {}; choose another folder",
+                                   shown(folder_), name));
   if (state() == State::foreign && !force_)
     throw InputError(
         fmt::format("out = {} is not empty and not a result of sharpen {} (it holds {}); choose "
@@ -141,40 +179,60 @@ void OutputFolder::write(const std::vector<std::pair<std::string, std::string>>&
   fs::create_directories(folder_.parent_path(), error);
   if (error)
     throw Failure(fmt::format("cannot make {}: {}", shown(folder_.parent_path()), error.message()));
-  const TemporaryFolder temporary(folder_);
+  remove_abandoned(folder_, known_);
+  const TemporaryFolder temporary(folder_, known_);
   for (const auto& [name, text] : files) write_file(temporary.path() / name, text);
-  check();  // again: the work may have taken hours
   move_in(temporary.path());
 }
 
 void OutputFolder::move_in(const fs::path& from) const {
+  // One run at a time: two that end together must not mix their files. Whoever waited may find that
+  // the folder was exchanged meanwhile.
+  std::optional<PathLock> lock;
+  for (int attempt = 0; attempt < 10 && !(lock && lock->held()); ++attempt)
+    lock.emplace(folder_, PathLock::If::waiting);
+  check();  // again: the work may have taken hours
   std::error_code error;
   const State now = state();
   // The folder somebody stands in stays the same folder.
   const bool stood_in = fs::equivalent(fs::current_path(error), folder_, error);
-  if (now == State::foreign || stood_in) return move_files(from);
+  if (now == State::foreign || stood_in) return replace_files(from);
   if (now == State::ours) {
     // Exchanged in one step; what was there is removed under the temporary name.
     if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, folder_.c_str(), RENAME_EXCHANGE) == 0) return;
-    return move_files(from);
+    return replace_files(from);
   }
   if (std::rename(from.c_str(), folder_.c_str()) == 0) return;
-  if (now == State::fresh) fail_move(folder_);
-  move_files(from);  // an empty folder that cannot be replaced, such as a mount point
+  if (now == State::fresh && errno != ENOTEMPTY && errno != EEXIST) fail_move(folder_, errno);
+  // An empty folder that cannot be replaced, such as a mount point, or another run came first.
+  now == State::fresh ? move_in(from) : replace_files(from);
 }
 
-// One by one, metrics.json last: without it there is no result.
-void OutputFolder::move_files(const fs::path& from) const {
-  std::error_code ignored;
-  fs::remove(folder_ / "metrics.json", ignored);
-  for (const std::string& name : known_)
-    if (!fs::exists(from / name, ignored)) fs::remove(folder_ / name, ignored);
-  std::vector<std::string> names;
-  for (const std::string& name : known_)
-    if (name != "metrics.json" && fs::exists(from / name, ignored)) names.push_back(name);
-  names.emplace_back("metrics.json");
-  for (const std::string& name : names)
-    if (std::rename((from / name).c_str(), (folder_ / name).c_str()) != 0) fail_move(folder_);
+// One by one. Meanwhile metrics.json says that the folder is not whole, and it is the last to be
+// replaced: at every moment there is one result, whole, or a folder that says it has none.
+void OutputFolder::replace_files(const fs::path& from) const {
+  const nlohmann::json marker = {{"command", command_},
+                                 {"incomplete",
+                                  "this folder is being written, or its writing was "
+                                  "cut short; run the same command again"}};
+  write_file(from / kMarker, marker.dump(2) + "\n");
+  const auto move = [&](const char* name, const char* as, std::string_view rest) {
+    if (std::rename((from / name).c_str(), (folder_ / as).c_str()) != 0)
+      fail_move(folder_, errno, rest);
+  };
+  move(kMarker, kMetrics, "");
+  constexpr std::string_view kNow =
+      "; its metrics.json says that it is not whole: run the same command again";
+  std::error_code error;
+  for (const std::string& name : known_) {
+    if (name == kMetrics) continue;
+    if (fs::exists(from / name, error)) {
+      move(name.c_str(), name.c_str(), kNow);
+    } else if (fs::remove(folder_ / name, error); error) {
+      fail_move(folder_, error.value(), kNow);
+    }
+  }
+  move(kMetrics, kMetrics, kNow);
 }
 
 }  // namespace sharpen::command

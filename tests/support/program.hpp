@@ -20,9 +20,15 @@ struct Finished {
   std::string err;
 };
 
+// Where the program runs, and variables of its environment, "NAME=value".
+struct Surroundings {
+  std::string folder = ".";
+  std::vector<std::string> variables = {};
+};
+
 // `stdout_path` replaces standard output; "" keeps it, "closed" closes it.
-inline Finished run_program(std::vector<std::string> arguments,
-                            const std::string& stdout_path = "") {
+inline Finished run_program(std::vector<std::string> arguments, const std::string& stdout_path = "",
+                            Surroundings surroundings = {}) {
   const Folder folder;
   const std::string out = stdout_path.empty() ? folder.path("out") : stdout_path;
   const std::string err = folder.path("err");
@@ -34,6 +40,8 @@ inline Finished run_program(std::vector<std::string> arguments,
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error("cannot start a process");
   if (child == 0) {
+    for (std::string& variable : surroundings.variables) putenv(variable.data());
+    if (chdir(surroundings.folder.c_str()) != 0) _exit(127);
     const int err_file = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     dup2(err_file, STDERR_FILENO);
     if (stdout_path == "closed") {

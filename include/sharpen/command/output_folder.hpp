@@ -1,6 +1,11 @@
 // A folder of results, written whole or not at all: into a temporary folder beside it, which then
 // takes its name. A folder that holds something else is refused, or, by force, gets our files
 // beside what it holds: nothing that is not ours is ever removed.
+//
+// Where files must be replaced one by one (beside others, in the folder one stands in, on file
+// systems that exchange no names), metrics.json first becomes a note that the folder is not whole,
+// `{"command": ..., "incomplete": ...}`, and last the new one. Readers refuse such a folder; the
+// next run replaces it.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +23,9 @@ class OutputFolder {
   OutputFolder(const std::filesystem::path& folder, bool force, std::string command,
                std::vector<std::string> known);
 
-  // Names and contents. Throws Failure if something cannot be written, leaving what was there.
+  // Names and contents, metrics.json among them. Throws Failure if something cannot be written,
+  // leaving what was there or a folder that says it is not whole. Removes what runs that were
+  // killed have left.
   void write(const std::vector<std::pair<std::string, std::string>>& files) const;
 
  private:
@@ -27,7 +34,7 @@ class OutputFolder {
   std::string first_stranger() const;  // "" if there is none
   void check() const;
   void move_in(const std::filesystem::path& from) const;
-  void move_files(const std::filesystem::path& from) const;
+  void replace_files(const std::filesystem::path& from) const;
 
   std::filesystem::path folder_;  // absolute, links resolved
   bool force_;
