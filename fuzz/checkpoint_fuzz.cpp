@@ -1,9 +1,8 @@
 // Checkpoints of a training: any bytes are a state to go on from, which is written back to the same
-// bytes, or an InputError. What frames the body is put right, and so is whose checkpoint it is.
+// bytes (of the newest version), or an InputError. What frames the body is put right, and so is
+// whose checkpoint it is.
 #include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "check.hpp"
@@ -31,9 +30,8 @@ void read(const Scratch& scratch, const std::string& bytes) {
   SHARPEN_FUZZ_CHECK(state->best.parameters.size() == size);
   const bool finished = state->network.parameters.empty();
   SHARPEN_FUZZ_CHECK(state->adam.mean.size() == (finished ? 0 : size));
-  write_checkpoint(scratch.file, kIdentity, *state, finished);
-  std::ifstream again(scratch.file, std::ios::binary);
-  SHARPEN_FUZZ_CHECK(std::string(std::istreambuf_iterator<char>(again), {}) == bytes);
+  if (bytes[8] == 1) return;
+  SHARPEN_FUZZ_CHECK(checkpoint_bytes(kIdentity, *state, finished, state->cpu) == bytes);
 }
 
 }  // namespace
@@ -45,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   sharpen::learn::read(kScratch, bytes);
   if (bytes.size() < 32) bytes.resize(32);
   bytes.replace(20, 8, 8, ' ');
-  sharpen::learn::read(kScratch, sharpen::framed(bytes, "SHRPCKPT"));
+  for (const std::uint32_t version : {1U, 2U})
+    sharpen::learn::read(kScratch, sharpen::framed(bytes, "SHRPCKPT", version));
   return 0;
 }

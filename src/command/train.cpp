@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/keep_inputs.hpp"
 #include "sharpen/command/train.hpp"
@@ -38,13 +40,14 @@ void check_framework(const Values& values) {
                                  values.given_as("framework"), printable(framework)));
 }
 
-// The folder beside the model where epochs are kept until the training is done.
+// The folder beside the model where epochs are kept until the training is done, locked meanwhile.
 class Checkpoints {
  public:
   Checkpoints(const fs::path& model, bool resume) : folder_(model) {
     folder_ += ".partial";
     std::error_code error;
-    if (!resume && fs::exists(folder_, error))
+    if (PathLock(folder_, PathLock::If::free).taken()) refuse_second();
+    if (!resume && fs::exists(folder_, error) && holds_any())
       throw InputError(fmt::format(
           "{}: holds a training that was interrupted; go on with ‹--resume›, or remove the folder",
           shown(folder_)));
@@ -57,6 +60,8 @@ class Checkpoints {
     if (error)
       throw InputError(fmt::format("{}: cannot be made: {}; check the folder and its permissions",
                                    shown(folder_), error.message()));
+    lock_.emplace(folder_, PathLock::If::free);
+    if (lock_->taken()) refuse_second();
   }
   ~Checkpoints() {
     std::error_code error;
@@ -76,7 +81,15 @@ class Checkpoints {
   }
 
  private:
+  [[noreturn]] void refuse_second() const {
+    throw InputError(
+        fmt::format("{}: another process is training this model; wait for it, or give another "
+                    "‹--out›",
+                    shown(folder_)));
+  }
+
   fs::path folder_;
+  std::optional<PathLock> lock_;
 };
 
 // A training that fails keeps what it has: the best of every member so far.
@@ -91,8 +104,11 @@ class Checkpoints {
 }
 
 // Kept beside the model while it is trained, unless there is no file to be beside.
-learn::Model train_to_file(const Job& job, learn::TrainControl control) {
+learn::Model train_to_file(Job& job, learn::TrainControl control) {
   const Values& values = job.answer.values;
+  control.warn = [&warnings = job.answer.warnings](std::string text) {
+    if (std::ranges::find(warnings, text) == warnings.end()) warnings.push_back(std::move(text));
+  };
   const fs::path out = values.text("out");
   const Checkpoints checkpoints(out, values.flag("resume"));
   control.checkpoints = checkpoints.folder();
@@ -177,7 +193,8 @@ TrainAnswer train_answer(const Values& values, std::optional<MemoryPanel> panel,
   TrainAnswer answer = std::move(job.answer);
   answer.model = std::move(model);
   answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  answer.warnings = answer.input.warnings;
+  answer.warnings.insert(answer.warnings.begin(), answer.input.warnings.begin(),
+                         answer.input.warnings.end());
   warn_of_warm_starts(answer);
   return answer;
 }

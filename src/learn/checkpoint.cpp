@@ -9,7 +9,6 @@
 #include "base/binary_file.hpp"
 #include "learn/model_file.hpp"
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::learn {
@@ -17,7 +16,7 @@ namespace sharpen::learn {
 namespace {
 
 constexpr FileKind kKind = {.magic = "SHRPCKPT",
-                            .version = 1,
+                            .version = 2,
                             .noun = "checkpoint",
                             .remedy = "remove it, and train without ‹--resume›"};
 
@@ -44,11 +43,12 @@ std::filesystem::path checkpoint_file(const std::filesystem::path& folder, Index
   return folder / fmt::format("member-{}", member + 1);
 }
 
-void write_checkpoint(const std::filesystem::path& file, std::uint64_t identity,
-                      const MemberState& state, bool finished) {
+std::string checkpoint_bytes(std::uint64_t identity, const MemberState& state, bool finished,
+                             std::string_view cpu) {
   const std::size_t size = state.best.parameters.size();
   ByteWriter out(kKind, (finished ? 1 : 4) * size * sizeof(float) + 256);
   out.u64(identity);
+  out.text(cpu);
   out.u64(static_cast<std::uint64_t>(state.epoch));
   out.u64(static_cast<std::uint64_t>(state.best_epoch));
   out.f64(state.best_loss);
@@ -61,7 +61,7 @@ void write_checkpoint(const std::filesystem::path& file, std::uint64_t identity,
     out.floats(state.adam.mean);
     out.floats(state.adam.square);
   }
-  write_file(file, out.finish());
+  return out.finish();
 }
 
 std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
@@ -77,6 +77,7 @@ std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
   const auto size = static_cast<std::size_t>(shape.parameters());
   const auto read = [&](std::string_view field) { return in.floats(field, size); };
   MemberState state;
+  if (in.version() > 1) state.cpu = in.text("kind of CPU");
   state.epoch = static_cast<Index>(in.u64());
   state.best_epoch = static_cast<Index>(in.u64());
   if (state.epoch < 1 || state.best_epoch < 1 || state.best_epoch > state.epoch)

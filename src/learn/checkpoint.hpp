@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "learn/member.hpp"
 
@@ -18,9 +19,10 @@ std::uint64_t training_identity(const market::Panel& returns, const TrainSetting
 
 std::filesystem::path checkpoint_file(const std::filesystem::path& folder, Index member);
 
-// A finished member is kept without what only further epochs would need.
-void write_checkpoint(const std::filesystem::path& file, std::uint64_t identity,
-                      const MemberState& state, bool finished);
+// A finished member is kept without what only further epochs would need. `cpu`: the kind that it
+// was trained on.
+std::string checkpoint_bytes(std::uint64_t identity, const MemberState& state, bool finished,
+                             std::string_view cpu);
 
 // None if there is no such file. Throws InputError for a file that is damaged, or of another
 // training.

@@ -39,6 +39,7 @@ struct MemberState {
   Network<float> best;
   Index best_epoch = 0;  // 0: none yet
   double best_loss = 0.0, best_sharpe = 0.0;
+  std::string cpu;  // the kind (cpu_kind()) that a checkpoint was written on; "" if unknown
 };
 
 // Called after every batch; may throw Interrupted.

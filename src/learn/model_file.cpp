@@ -355,7 +355,7 @@ Model parse_model(std::string_view bytes, std::string_view name) {
 }
 
 void write_model(const Model& model, const std::filesystem::path& file) {
-  write_file(file, model_bytes(model));
+  write_file(file, model_bytes(model), Durable::yes);  // checkpoints are removed then
 }
 
 bool is_model_file(const std::filesystem::path& file) {

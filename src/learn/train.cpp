@@ -8,7 +8,10 @@
 
 #include "learn/checkpoint.hpp"
 #include "learn/member.hpp"
+#include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
+#include "sharpen/base/text.hpp"
 
 namespace sharpen::learn {
 
@@ -55,6 +58,13 @@ void train_member(const Job& job, Index member, const Threads& threads, Conducto
   const auto file = checkpoint_file(job.control.checkpoints, member);
   if (keeps && job.control.resume) {
     auto state = read_checkpoint(file, job.identity, job.settings.shape(job.data.n()));
+    if (state && !state->cpu.empty() && state->cpu != cpu_kind() && job.control.warn)
+      conductor.alone([&] {
+        job.control.warn(
+            fmt::format("resumed on another kind of CPU ({}) than it was begun on "
+                        "({}): the last digits may be others",
+                        cpu_kind(), printable(state->cpu)));
+      });
     if (state) {
       training.resume(std::move(*state));
       out = training.result();
@@ -67,7 +77,10 @@ void train_member(const Job& job, Index member, const Threads& threads, Conducto
       conductor.ask();
     });
     out = training.result();
-    if (keeps) write_checkpoint(file, job.identity, training.state(), training.finished());
+    if (keeps)  // on the disk before the one before it is gone
+      write_file(file,
+                 checkpoint_bytes(job.identity, training.state(), training.finished(), cpu_kind()),
+                 Durable::yes);
     if (job.control.epoch) conductor.alone([&] { job.control.epoch(report); });
   }
   // An early stop saves the rest.

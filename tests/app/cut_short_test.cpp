@@ -209,5 +209,85 @@ TEST_F(CutShort, AFileThatIsReplacedLeavesNoOther) {
   EXPECT_THAT(others(folder_.path(""), {"panel.csv", "prices.csv"}), ::testing::IsEmpty());
 }
 
+class CutShortTraining : public CutShort {
+ protected:
+  std::vector<std::string> train(std::vector<std::string> more = {}) {
+    std::vector<std::string> flags = {
+        "train", "--returns",    returns_, "--lookback", "10",  "--hidden", "4", "--batch",
+        "8",     "--epochs",     "3",      "--ensemble", "2",   "-k",       "2", "--threads",
+        "1",     "--validation", "0.3",    "--out",      model_};
+    flags.insert(flags.end(), more.begin(), more.end());
+    return flags;
+  }
+
+  std::string model_ = folder_.path("m.sharpen");
+};
+
+TEST_F(CutShortTraining, IsOnTheDiskBeforeItIsReliedOn) {
+  Surroundings surroundings = with_fault("");
+  surroundings.variables.push_back("SHARPEN_CALLS=" + folder_.path("calls"));
+  ASSERT_EQ(run_program(train(), "", surroundings).exit_code, 0);
+  std::istringstream calls(text_of(folder_.path("calls")));
+  bool bytes = true, names = true;  // are on the disk
+  int files = 0;
+  for (std::string call, path; calls >> call && std::getline(calls, path);) {
+    if (call == "fsync") bytes = names = true;
+    if (call == "write" || call == "unlinkat") {
+      EXPECT_TRUE(names) << call << path;
+    }
+    if (call == "write") {
+      ++files;
+      bytes = false;
+    }
+    if (call == "linkat" || call == "rename") {
+      EXPECT_TRUE(bytes) << call << path;
+      names = false;
+    }
+  }
+  EXPECT_EQ(files, 7) << "two members of three epochs, and the model";
+}
+
+TEST_F(CutShortTraining, ASecondIsToldOfTheFirst) {
+  fs::create_directory(model_ + ".partial");
+  const PathLock first(model_ + ".partial", PathLock::If::free);
+  ASSERT_TRUE(first.held());
+  for (const bool resume : {false, true}) {
+    const Finished second = run_program(
+        train(resume ? std::vector<std::string>{"--resume"} : std::vector<std::string>{}));
+    EXPECT_EQ(second.exit_code, 2);
+    EXPECT_THAT(second.err, HasSubstr("m.sharpen.partial: another process is training this model; "
+                                      "wait for it, or give another --out"));
+  }
+}
+
+TEST_F(CutShortTraining, GoesOnFromEveryStepToTheSameBytes) {
+  ASSERT_EQ(run_program(train()).exit_code, 0);
+  const std::string whole = text_of(model_);
+  for (int step = 0;; step += 3) {
+    SCOPED_TRACE("step " + std::to_string(step));
+    ASSERT_LT(step, 80);
+    fs::remove(model_);
+    const auto fault = with_fault("all:" + std::to_string(step) + ":half");
+    if (run_program(train(), "", fault).exit_code == 0) break;
+    const Finished again = run_program(train({"--resume"}));
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+    EXPECT_EQ(text_of(model_), whole);
+    EXPECT_THAT(others(folder_.path(""), {"panel.csv", "m.sharpen"}), ::testing::IsEmpty());
+  }
+}
+
+// OpenBLAS can be told to choose the kernels of another CPU.
+TEST_F(CutShortTraining, GoneOnWithOnAnotherKindOfCpuSaysSo) {
+  const Surroundings other{.variables = {"OPENBLAS_CORETYPE=Nehalem"}};
+  if (run_program({"--version"}).out == run_program({"--version"}, "", other).out)
+    GTEST_SKIP() << "OpenBLAS has one set of kernels here";
+  ASSERT_EQ(run_program(train(), "", with_fault("linkat:3:kill")).exit_code, kKilled);
+  const Finished same = run_program(train({"--resume"}), "", with_fault("linkat:0:kill"));
+  EXPECT_EQ(same.exit_code, kKilled);
+  const Finished resumed = run_program(train({"--resume", "--json"}), "", other);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_THAT(resumed.out, HasSubstr("resumed on another kind of CPU (Nehalem, "));
+}
+
 }  // namespace
 }  // namespace sharpen

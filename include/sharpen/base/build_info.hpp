@@ -14,4 +14,7 @@ struct BuildInfo {
 
 BuildInfo build_info();
 
+// What the last digits depend on beside the program: the kernels that were chosen for this CPU.
+std::string cpu_kind();
+
 }  // namespace sharpen

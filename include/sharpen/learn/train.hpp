@@ -38,6 +38,9 @@ struct TrainControl : Control {
   // Where the state after every epoch is kept; empty: nowhere. One file per member, replaced whole.
   std::filesystem::path checkpoints = {};
   bool resume = false;  // from `checkpoints`, to the bits of an uninterrupted training
+  // What a user should know of what came out: epochs done on another kind of CPU. By one thread at
+  // a time.
+  std::function<void(std::string)> warn = {};
 };
 
 // The loss is not a number or has exploded. The text names member, epoch, batch and the likely
