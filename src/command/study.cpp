@@ -105,7 +105,7 @@ StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::pa
   if (values.flag("force")) set_aside(file, log);
   StudyAnswer answer{.action = Action::run, .file = file};
   {
-    study::Store store(file, plan.results);
+    study::Store store(file, plan.results, log, control.stop);
     answer.warnings = warnings_of(plan, log);
     control.begin(fmt::format("study {}", plan.results.name));
     answer.tally = study::run_study(plan, store, run_settings(values), log, control, watch);

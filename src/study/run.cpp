@@ -100,6 +100,8 @@ class Runner {
         case Job::Kind::oracle: foresee(job, own); break;
         case Job::Kind::cell: decide(job, own); break;
       }
+    } catch (const Interrupted&) {
+      return;  // in a wait for another program: what was found is not kept
     } catch (...) {
       broken_ = true;  // nobody works on for a store that cannot be written
       throw;

@@ -4,16 +4,21 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <exception>
 #include <limits>
+#include <thread>
+#include <utility>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::study {
 
 namespace {
 
-// A reader in another process holds the file for as long as it reads a study.
+// A writer in another process holds the file for as long as it writes a cell.
 constexpr int kWaitMilliseconds = 30'000;
 constexpr int kStepsPerCall = 1000;
 // Bytes that the smallest of files may hand out.
@@ -231,6 +236,35 @@ void Connection::limit_text(std::uintmax_t file_bytes) {
   if (!text_left_) text_left_ = std::make_unique<std::uintmax_t>();
   // Twice: a text of another encoding grows when it is read.
   *text_left_ = 2 * std::min(file_bytes, kLargestFile) + kSlack;
+}
+
+struct Connection::Patience {
+  std::function<bool()> stop;
+  std::function<void()> say;
+  std::exception_ptr end = nullptr;
+};
+
+void Connection::wait_patiently(std::function<bool()> stop, std::function<void()> say) {
+  patience_ = std::make_shared<Patience>(std::move(stop), std::move(say));
+  // Nothing may be thrown through SQLite. `waits`: how often it has slept for this lock.
+  const auto wait = [](void* patience, int waits) {
+    constexpr int kLongest = 50, kLong = 40, kMinute = 1200;  // milliseconds; waits
+    Patience& own = *static_cast<Patience*>(patience);
+    try {
+      if (own.stop && own.stop()) throw Interrupted();
+      if (waits % kMinute == kLong) own.say();
+    } catch (...) {
+      own.end = std::current_exception();
+      return 0;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(waits + 1, kLongest)));
+    return 1;
+  };
+  sqlite3_busy_handler(get(), wait, patience_.get());
+}
+
+void Connection::check_patience() const {
+  if (patience_ && patience_->end) std::rethrow_exception(std::exchange(patience_->end, nullptr));
 }
 
 Transaction::Transaction(Connection& connection, bool writes) : connection_(connection) {

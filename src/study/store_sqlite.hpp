@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -160,6 +161,12 @@ class Connection {
   // Has SQLite play back the journal that a killed writer has left.
   void put_in_order() { number("SELECT count(*) FROM sqlite_schema"); }
 
+  // From now on waits for another program as long as that takes: asks `stop` every few
+  // milliseconds whether to give up, and calls `say` when it gets long.
+  void wait_patiently(std::function<bool()> stop, std::function<void()> say);
+  // Throws Interrupted, or what `stop` threw, if that ended the last wait.
+  void check_patience() const;
+
   // What a file from elsewhere needs. Nothing in it is run, whatever its schema says, and no query
   // costs more than a few steps for each of its bytes.
   void distrust(std::uintmax_t file_bytes, int longest_value = 64 << 20);
@@ -178,6 +185,8 @@ class Connection {
   // Where they are even if the connection is moved.
   std::unique_ptr<std::int64_t> steps_left_;  // in thousands
   std::unique_ptr<std::uintmax_t> text_left_;
+  struct Patience;
+  std::shared_ptr<Patience> patience_;
 };
 
 // Rolled back unless it is committed.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
@@ -72,6 +73,23 @@ Connection open_to_write(const std::filesystem::path& file, const std::string& n
   }
 }
 
+// The words of BLAS name the kernels that it has for this CPU.
+void warn_of_other_machine(const Results& plan, const Results& stored, const std::string& file,
+                           const Log& log) {
+  const auto blas_of = [](const Results& results) {
+    std::set<std::string> found;
+    for (const auto& [what, version] : results.versions)
+      if (what == "blas") found.insert(version);
+    return found;
+  };
+  const std::set<std::string> before = blas_of(stored), now = blas_of(plan);
+  if (!before.empty() && !now.empty() && !before.contains(*now.begin()))
+    log.warning(fmt::format(
+        "{}: was begun on another kind of CPU or with another BLAS ({}; here: {}): what is "
+        "computed now may have other last digits",
+        file, printable(*before.begin()), *now.begin()));
+}
+
 }  // namespace
 
 struct Store::Database {
@@ -81,7 +99,8 @@ struct Store::Database {
   Connection connection;
   PlannedCells cells;
 
-  Database(const std::filesystem::path& file, const Results& planned);
+  Database(const std::filesystem::path& file, const Results& planned, const Log& log,
+           const std::function<bool()>& stop);
 
   // The cell's place in `cells`; InputError for one that is not of the plan.
   std::size_t place_of(Index cell) const;
@@ -100,16 +119,21 @@ struct Store::Database {
       work();
       transaction.commit();
     } catch (const SqliteError& error) {
+      connection.check_patience();
       fail_to_write(name, error);
     }
   }
 };
 
-Store::Database::Database(const std::filesystem::path& file, const Results& planned)
+Store::Database::Database(const std::filesystem::path& file, const Results& planned, const Log& log,
+                          const std::function<bool()>& stop)
     : name(printable(file.string(), kLongestName)),
       plan(checked_plan(planned)),
       lock(file, name),
       connection(open_to_write(file, name)) {
+  connection.wait_patiently(stop, [log, this] {
+    log.warning(fmt::format("{}: another program has it open; waiting until it lets go", name));
+  });
   try {
     connection.distrust(std::numeric_limits<std::uintmax_t>::max(), kLongestBlob);
     connection.put_in_order();  // only then is the size of the file what it holds
@@ -133,6 +157,8 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
     }
     cells = write_plan(connection, plan, stored);
     transaction.commit();
+    if (std::ranges::find(cells.states, CellState::missing) != cells.states.end())
+      warn_of_other_machine(plan, stored.results, name, log);
   } catch (const Misfit& misfit) {
     throw InputError(
         fmt::format("{}: is not a study that can be gone on with: {}; give another "
@@ -142,12 +168,14 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
     std::error_code ignored;
     // It never became a study. A link to it is the user's, and stays.
     if (is_new(file)) std::filesystem::remove(link_target(file), ignored);
+    connection.check_patience();
     fail_to_open(name, error);
   }
 }
 
-Store::Store(const std::filesystem::path& file, const Results& plan)
-    : database_(std::make_unique<Database>(file, plan)) {}
+Store::Store(const std::filesystem::path& file, const Results& plan, const Log& log,
+             const std::function<bool()>& stop)
+    : database_(std::make_unique<Database>(file, plan, log, stop)) {}
 Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 
@@ -245,6 +273,7 @@ std::optional<backtest::Expectations> Store::expectations(std::string_view key) 
   } catch (const Misfit&) {
     return std::nullopt;
   } catch (const SqliteError& error) {
+    database_->connection.check_patience();
     fail_to_write(database_->name, error);
   }
 }

@@ -289,5 +289,21 @@ TEST_F(CutShortTraining, GoneOnWithOnAnotherKindOfCpuSaysSo) {
   EXPECT_THAT(resumed.out, HasSubstr("resumed on another kind of CPU (Nehalem, "));
 }
 
+TEST_F(CutShort, AStudyFinishedOnAnotherKindOfCpuSaysSo) {
+  const Surroundings other{.variables = {"OPENBLAS_CORETYPE=Nehalem"}};
+  if (run_program({"--version"}).out == run_program({"--version"}, "", other).out)
+    GTEST_SKIP() << "OpenBLAS has one set of kernels here";
+  const auto study = [&](const char* k, const Surroundings& surroundings) {
+    return run_program({"study", "--returns", returns_, "--lookback", "10", "--frameworks",
+                        "rolling", "--optimizers", "greedy", "-k", k, "--out", folder_.path("s")},
+                       "", surroundings);
+  };
+  ASSERT_EQ(study("1", {}).exit_code, 0);
+  const Finished more = study("1,2", other);
+  EXPECT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_THAT(more.err, HasSubstr("study.db: was begun on another kind of CPU"));
+  EXPECT_THAT(study("1,2", {}).err, ::testing::Not(HasSubstr("another kind")));
+}
+
 }  // namespace
 }  // namespace sharpen

@@ -126,6 +126,25 @@ TEST_F(Resume, SlowKilledAtAnyMomentItFindsTheSameBits) {
   EXPECT_EQ(again["trainings"], 0);
 }
 
+// Longer than SQLite's programs are used to wait.
+TEST_F(Resume, SlowAReaderOfHalfAMinuteDoesNotEndIt) {
+  describe();
+  ASSERT_EQ(run_program(command("out", {}, "1")).exit_code, 0);
+  Child reader([&](auto say) {
+    sqlite3* database = nullptr;
+    sqlite3_stmt* rows = nullptr;
+    sqlite3_open(db("out").c_str(), &database);
+    sqlite3_prepare_v2(database, "SELECT * FROM cells", -1, &rows, nullptr);
+    say(sqlite3_step(rows) == SQLITE_ROW ? "x" : "?");
+    ::sleep(35);
+    sqlite3_finalize(rows);
+  });
+  ASSERT_EQ(reader.hear(), 'x');
+  const Finished run = run_program(command("out"));
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("another program has it open; waiting until it lets go"));
+}
+
 TEST_F(Resume, AnyNumberOfThreadsAndLittleMemoryFindTheSameBits) {
   describe();
   ASSERT_EQ(run_program(command("one", {"--threads", "1"})).exit_code, 0);

@@ -4,6 +4,10 @@
 #include <sqlite3.h>
 #include <sys/resource.h>
 
+#include <optional>
+#include <utility>
+
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/study/store.hpp"
 #include "study/child.hpp"
@@ -37,6 +41,63 @@ TEST(StoreProcesses, ASecondWriterIsToldOfTheFirst) {
   Store second(file, plan);
   EXPECT_EQ(second.states()[0], CellState::failed);
   EXPECT_THROW(Store(file, plan), InputError);  // of the same process, too
+}
+
+// A SELECT of another program that is not over.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file) {
+    sqlite3_open_v2(file.c_str(), &database_, SQLITE_OPEN_READONLY, nullptr);
+    sqlite3_prepare_v2(database_, "SELECT * FROM cells", -1, &rows_, nullptr);
+    if (sqlite3_step(rows_) != SQLITE_ROW) throw std::runtime_error("nothing to read");
+  }
+  ~Reader() {
+    let_go();
+    sqlite3_close(database_);
+  }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+  void let_go() { sqlite3_finalize(std::exchange(rows_, nullptr)); }
+
+ private:
+  sqlite3* database_ = nullptr;
+  sqlite3_stmt* rows_ = nullptr;
+};
+
+TEST(StoreProcesses, AReaderThatTakesItsTimeIsWaitedFor) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = small_plan();
+  { const Store store(file, plan); }
+  std::optional<Reader> reader(file);
+  std::vector<std::string> said;
+  const Log log([&](LogLevel, std::string_view text) {
+    said.emplace_back(text);
+    reader->let_go();  // only once somebody was told of it
+  });
+  Store store(file, plan, log);
+  EXPECT_EQ(said.size(), 1U);
+  reader.emplace(file);
+  store.write_failed(0, "waited", 1.0);
+  EXPECT_EQ(said, std::vector<std::string>(2, file.string() + ": another program has it open; "
+                                                              "waiting until it lets go"));
+  EXPECT_EQ(read_store(file).cells[0].reason, "waited");
+}
+
+TEST(StoreProcesses, AWaitForAReaderCanBeEndedAndLosesNothing) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = small_plan();
+  bool stop = false;
+  Store store(file, plan, {}, [&] { return stop; });
+  store.write_failed(0, "before", 1.0);
+  const Reader reader(file);
+  stop = true;
+  EXPECT_THROW(store.write_failed(1, "never", 1.0), Interrupted);
+  EXPECT_THROW(store.forget_failures(), Interrupted);
+  EXPECT_EQ(store.states()[0], CellState::failed);
+  EXPECT_EQ(read_store(file).cells[0].reason, "before");
+  EXPECT_EQ(read_store(file).cells[1].state, CellState::missing);
 }
 
 // Whichever name a file goes by, one process writes it; even if it is not there yet.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 
 #include "sharpen/backtest/learned.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/log.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/study/results.hpp"
 
@@ -34,7 +36,11 @@ class Store {
   // the plan are added to it. InputError for a file that is no store, has another schema, was made
   // from other settings or from inputs that have changed since, or holds what the plan leaves out
   // (named, with the remedy), and if another process is writing it. StoreFailure.
-  Store(const std::filesystem::path& file, const Results& plan);
+  // Other programs that have the file open are waited for, here and in what follows, however long
+  // they take: `log` is told so, and `stop`, asked by the thread that writes, ends it with
+  // Interrupted.
+  Store(const std::filesystem::path& file, const Results& plan, const Log& log = {},
+        const std::function<bool()>& stop = {});
   ~Store();
   Store(Store&&) noexcept;
 
