@@ -1,9 +1,13 @@
 // The program: reads the command line, runs one command, turns errors into exit codes.
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command_line.hpp"
@@ -42,6 +46,18 @@ int exit_code_of(const std::vector<std::string>& arguments) {
   }
 }
 
+// Where not even a message can be made, or a library does not expect that memory ends.
+void end_without_memory() {
+  try {
+    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kSaid = "sharpen: error: not enough memory\n";
+    if (::write(STDERR_FILENO, kSaid.data(), kSaid.size()) >= 0) ::_exit(kFailure);
+  } catch (...) {
+  }
+  std::abort();
+}
+
 }  // namespace
 }  // namespace sharpen::app
 
@@ -49,5 +65,6 @@ int main(int argc, char** argv) {
   // A closed pipe is for print() to see, not a death in the middle of writing a file.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write, like a full disk
+  std::set_terminate(sharpen::app::end_without_memory);
   return sharpen::app::exit_code_of({argv + (argc > 0 ? 1 : 0), argv + argc});
 }

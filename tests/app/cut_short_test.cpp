@@ -209,6 +209,15 @@ TEST_F(CutShort, AFileThatIsReplacedLeavesNoOther) {
   EXPECT_THAT(others(folder_.path(""), {"panel.csv", "prices.csv"}), ::testing::IsEmpty());
 }
 
+TEST_F(CutShort, MemoryThatEndsIsAnErrorAndNoCrash) {
+  for (const std::string number : {"20", "1000", "12600"}) {
+    const Finished run = run_program({"backtest", "--returns", returns_, "--lookback", "10"}, "",
+                                     with_fault("malloc:" + number + "+:12"));
+    EXPECT_EQ(run.exit_code, 1) << number << run.err;
+    EXPECT_THAT(run.err, HasSubstr("sharpen: error: not enough memory"));
+  }
+}
+
 class CutShortTraining : public CutShort {
  protected:
   std::vector<std::string> train(std::vector<std::string> more = {}) {
