@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build check test slow times wheel bench peers studybench evidence docs fuzz format lint clean
+.PHONY: help demo build check test slow times wheel bench peers studybench evidence docs fuzz torture format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -71,6 +71,11 @@ docs: ## build the references of the interfaces: build/docs/cpp and build/docs/p
 fuzz: ## fuzz the readers for five minutes each (FUZZ_SECONDS=n for n seconds)
 	@tools/setup build fuzz
 	@tools/fuzz $(FUZZ_SECONDS)
+
+torture: ## disturb the program at random for a minute (SECONDS=n for n seconds, SEED=n)
+	@tools/setup
+	@tools/build release sharpen_app
+	@tools/torture $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 format: ## rewrite the sources in the project's format
 	@tools/setup build lint

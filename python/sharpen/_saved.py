@@ -94,7 +94,7 @@ def read(folder: str) -> Kept:
         raise InputError(f"{folder} is not a folder; {_REMEDY}")
     first = _content(folder, "metrics.json")
     contents = {name: found for name in _FILES if (found := _content(folder, name)) is not None}
-    # metrics.json is the last to be written: other than at first, the folder changed while it was read.
+    # metrics.json is the last to be written: if it is another one now, the folder has changed.
     last = _content(folder, "metrics.json")
     if first != last or (first is None and "returns.csv" in contents):
         raise InputError(_incomplete(folder))
