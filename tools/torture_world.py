@@ -104,7 +104,7 @@ class Study(Job):
         code, out = world.run(["study", "--list", "--out", "s"], folder)
         check(code in (0, 2), f"study --list: {code} {out}")
         if code == 2:
-            check("is being written" in out or "not a study" in out, f"study --list: {out}")
+            check("again" in out, f"study --list: {out}")  # says what to do
             return REFUSED
         ordered = folder / "ordered"
         shutil.copytree(folder / "s", ordered)  # SQLite plays the journal back
