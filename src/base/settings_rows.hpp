@@ -22,6 +22,16 @@ std::vector<Setting> prediction_rows();    // command
 std::vector<Setting> study_rows();         // study
 std::vector<Setting> report_rows();        // report
 
+// A row: what every setting has, then what only some have. One without a field is read by a command
+// itself.
+Setting row(std::string_view name, std::vector<Field> fields, std::string_view text,
+            Setting more = {});
+Setting row(std::string_view name, Field field, std::string_view text, Setting more = {});
+Setting row(std::string_view name, Kind kind, std::string_view text, Setting more = {});
+
+// The rows with these commands and this group, where they name none themselves.
+std::vector<Setting> rows_of(unsigned commands, Group group, std::vector<Setting> rows);
+
 inline constexpr Bounds kPositive = {
     .low = 0, .high = std::numeric_limits<double>::infinity(), .above = true};
 

@@ -9,18 +9,58 @@ namespace sharpen::settings {
 
 namespace {
 
-// What a row leaves to its first field.
+std::string_view placeholder_of(Kind kind) {
+  switch (kind) {
+    case Kind::integer: return "N";
+    case Kind::real: return "X";
+    case Kind::choice: return "NAME";
+    case Kind::text: return "FILE";
+    default: return "";
+  }
+}
+
+// What a row leaves to its first field, and to its kind.
 Setting completed(Setting row) {
-  if (row.fields.empty()) return row;
-  const Field& field = row.fields.front();
-  if (row.kind == Kind::of_field) row.kind = field.kind;
-  if (row.kind == Kind::choice && row.choices.empty()) row.choices = field.choices;
-  if (row.preset.empty() && row.preset_words.empty() && field.initial)
-    row.preset = write(row, *field.initial);
+  if (row.fields.empty()) {
+    row.roles |= steers;
+    if (row.kind == Kind::flag) row.preset = "false";
+  } else {
+    const Field& field = row.fields.front();
+    if (row.kind == Kind::of_field) row.kind = field.kind;
+    if (row.kind == Kind::choice && row.choices.empty()) row.choices = field.choices;
+    if (row.preset.empty() && row.preset_words.empty() && field.initial)
+      row.preset = write(row, *field.initial);
+  }
+  if (row.placeholder.empty()) row.placeholder = placeholder_of(row.kind);
+  if (row.is(input_file)) row.shell_only = every_command;
   return row;
 }
 
 }  // namespace
+
+Setting row(std::string_view name, std::vector<Field> fields, std::string_view text, Setting more) {
+  more.name = name;
+  more.fields = std::move(fields);
+  more.text = text;
+  return more;
+}
+
+Setting row(std::string_view name, Field field, std::string_view text, Setting more) {
+  return row(name, std::vector{std::move(field)}, text, std::move(more));
+}
+
+Setting row(std::string_view name, Kind kind, std::string_view text, Setting more) {
+  more.kind = kind;
+  return row(name, std::vector<Field>(), text, std::move(more));
+}
+
+std::vector<Setting> rows_of(unsigned commands, Group group, std::vector<Setting> rows) {
+  for (Setting& row : rows) {
+    if (row.commands == every_command) row.commands = commands;
+    if (row.group == Group::portfolio) row.group = group;
+  }
+  return rows;
+}
 
 std::span<const Setting> table() {
   static const std::vector<Setting> all = [] {
@@ -37,69 +77,40 @@ std::span<const Setting> table() {
 
 std::span<const CommandInfo> commands() {
   static constexpr std::array<CommandInfo, 10> all = {{
-      {solve,
-       "solve",
-       "the sparse maximum-Sharpe portfolio of one signal and one covariance",
-       {},
+      {solve, "solve", "the sparse maximum-Sharpe portfolio of one signal and one covariance",
        "sharpen solve --prices prices.csv -k 10 --lookback 250 --explain"},
       {doctor,
        "doctor",
        "what is wrong with a panel, and what cleaning would do about it",
-       {"prices"},
-       "sharpen doctor prices.csv --on-suspect adjust --out cleaned.csv"},
-      {simulate,
-       "simulate",
-       "a simulated market, written as a file of prices",
-       {},
+       "sharpen doctor prices.csv --on-suspect adjust --out cleaned.csv",
+       {"prices"}},
+      {simulate, "simulate", "a simulated market, written as a file of prices",
        "sharpen simulate --assets 50 --days 2500 --seed 1 --out prices.csv"},
-      {backtest,
-       "backtest",
-       "a policy walked forward through a panel, with costs and statistics",
-       {},
+      {backtest, "backtest", "a policy walked forward through a panel, with costs and statistics",
        "sharpen backtest --prices prices.csv -k 10% --cost-bps 5 --out runs/swap"},
-      {train,
-       "train",
-       "a network trained to predict returns, or to decide on portfolios",
-       {},
+      {train, "train", "a network trained to predict returns, or to decide on portfolios",
        "sharpen train --prices prices.csv --framework dfl -k 10% --out model.sharpen"},
-      {predict,
-       "predict",
-       "today's portfolio by a trained model, and the trades to get there",
-       {},
+      {predict, "predict", "today's portfolio by a trained model, and the trades to get there",
        "sharpen predict --model model.sharpen --prices latest.csv --previous weights.csv"},
-      {inspect, "inspect", "what a model file holds", {"model"}, "sharpen inspect model.sharpen"},
+      {inspect, "inspect", "what a model file holds", "sharpen inspect model.sharpen", {"model"}},
       {compare,
        "compare",
        "whether the Sharpe ratios of two backtests differ by more than chance",
-       {"first", "second"},
-       "sharpen compare runs/swap runs/equal"},
+       "sharpen compare runs/swap runs/equal",
+       {"first", "second"}},
       {study,
        "study",
        "markets, methods, numbers of names and seeds, all of them, into one file",
-       {"config"},
        "sharpen study --preset paper --prices nikkei.csv,ftse.csv --out studies/paper",
+       {"config"},
        {"market", "method"}},
       {report,
        "report",
        "the tables of a study, and a page with its charts",
-       {"study"},
-       "sharpen report studies/paper --format html --out report.html"},
+       "sharpen report studies/paper --format html --out report.html",
+       {"study"}},
   }};
   return all;
-}
-
-std::string_view name(Group group) {
-  switch (group) {
-    case Group::input: return "Input";
-    case Group::window: return "Window";
-    case Group::portfolio: return "Portfolio";
-    case Group::learning: return "Learning";
-    case Group::market: return "Simulated market";
-    case Group::trading: return "Trading";
-    case Group::statistics: return "Statistics";
-    case Group::running: return "Output and running";
-  }
-  return "Other";
 }
 
 const Setting& find(std::string_view name) {

@@ -40,14 +40,19 @@ enum Command : unsigned {
 
 // Where --help shows a setting, in this order.
 enum class Group { input, window, portfolio, learning, market, trading, statistics, running };
+constexpr std::array<std::string_view, 8> names(Group) {
+  return {"Input",   "Window",     "Portfolio",         "Learning", "Simulated market",
+          "Trading", "Statistics", "Output and running"};
+}
+constexpr std::string_view name(Group group) { return name_of(group); }
 
 struct CommandInfo {
   Command command;
   std::string_view name;
   std::string_view text;
+  std::string_view example;  // a whole command line, for --help
   // Settings that may also be given by position, without their flag; "" for none.
   std::array<std::string_view, 2> positional = {};
-  std::string_view example = "";  // a whole command line, for --help
   // Arrays of tables that its configuration file may hold, read by the command itself.
   std::array<std::string_view, 2> tables = {};
 };
@@ -111,7 +116,7 @@ enum Role : unsigned {
 };
 
 struct Setting {
-  std::string_view name;           // "cost-bps": flag --cost-bps, key cost-bps, keyword cost_bps
+  std::string_view name = "";      // "cost-bps": flag --cost-bps, key cost-bps, keyword cost_bps
   std::vector<Field> fields = {};  // one of every struct that holds it
   Kind kind = Kind::of_field;
   std::string_view text = "";         // one line, no full stop
@@ -164,7 +169,6 @@ struct Setting {
 };
 
 std::span<const Setting> table();
-std::string_view name(Group group);  // "Input": a heading of --help
 std::span<const CommandInfo> commands();
 // The row of that name, the first if commands have rows of their own (study takes lists where
 // others take one value); throws std::logic_error if there is none.
@@ -206,7 +210,7 @@ class Values {
   bool takes(std::string_view name) const;
   bool has(std::string_view name) const { return origin(name) != Origin::none; }
   Origin origin(std::string_view name) const;
-  // Where the value was given, for messages (reference.hpp): "‹--returns›", or
+  // Where the value was given, for messages (error.hpp): "‹--returns›", or
   // "‹returns› (solve.toml:3)".
   std::string given_as(std::string_view name) const;
   const std::string& place(std::string_view name) const;  // file:line; "" without
