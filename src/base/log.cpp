@@ -9,16 +9,6 @@ struct Log::Shared {
   Sink sink;
 };
 
-std::string_view name(LogLevel level) {
-  switch (level) {
-    case LogLevel::debug: return "debug";
-    case LogLevel::info: return "info";
-    case LogLevel::warning: return "warning";
-    case LogLevel::error: return "error";
-  }
-  return "error";
-}
-
 Log::Log(Sink sink, LogLevel least) : least_(least) {
   if (!sink) return;
   shared_ = std::make_shared<Shared>();

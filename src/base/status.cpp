@@ -2,17 +2,6 @@
 
 namespace sharpen {
 
-std::string_view name(Status status) {
-  switch (status) {
-    case Status::ok: return "ok";
-    case Status::neutral_face: return "neutral_face";
-    case Status::no_signal: return "no_signal";
-    case Status::not_converged: return "not_converged";
-    case Status::invalid_input: return "invalid_input";
-  }
-  return "invalid_input";
-}
-
 std::string_view describe(Status status) {
   switch (status) {
     case Status::ok: return "solved: the portfolio is net long";

@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "report/table_builder.hpp"
-#include "report/table_writers.hpp"
 #include "sharpen/solve/registry.hpp"
 
 namespace sharpen::report {
@@ -65,9 +64,6 @@ Json markets_json(const Results& results) {
 Json methods_json(const Results& results) {
   Json out = Json::array();
   for (const study::Method& method : results.methods) {
-    const std::string_view role = method.role == study::Role::paper ? "paper"
-                                  : method.role == study::Role::own ? "own"
-                                                                    : "sweep";
     const Learning learning = learning_of(method);
     const solve::OptimizerInfo* optimizer = solve::find_optimizer(method.optimizer);
     const bool in_figures =
@@ -77,7 +73,7 @@ Json methods_json(const Results& results) {
                    {"decides", learning == Learning::decision},
                    {"optimizer", clean(method.optimizer)},
                    {"inFigures", in_figures},
-                   {"role", role}});
+                   {"role", name(method.role)}});
   }
   return out;
 }

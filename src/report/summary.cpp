@@ -16,6 +16,7 @@ namespace sharpen::report {
 
 namespace {
 
+using backtest::Metrics;
 using study::CellState;
 using study::Results;
 using study::Role;
@@ -23,28 +24,34 @@ using study::Role;
 constexpr std::size_t kFewestDays = 10;  // below which nothing is tested
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-constexpr std::array<FigureInfo, kFigures> kInfos = {{
-    {"sharpe_annualized", "Sharpe", 3, 1},
-    {"return_annualized", "return", 3, 1},
-    {"volatility_annualized", "volatility", 3, 0},
-    {"sortino_annualized", "Sortino", 3, 1},
-    {"calmar", "Calmar", 3, 1},
-    {"final_wealth", "wealth", 3, 1},
-    {"max_drawdown", "drawdown", 3, -1},
-    {"hit_rate", "hit rate", 3, 1},
-    {"worst_return", "worst day", 3, 1},
-    {"turnover", "turnover", 3, 0},
-    {"turnover_annualized", "turnover a year", 1, 0},
-    {"cost_annualized", "cost a year", 4, -1},
-    {"break_even_bps", "break-even bp", 1, 1},
-    {"mean_gross", "gross", 3, 0},
-    {"mean_net", "net", 3, 0},
-    {"mean_cardinality", "names", 1, 0},
-    {"mean_effective_names", "effective names", 1, 0},
-    {"mean_largest_weight", "largest weight", 3, 0},
-    {"regret", "regret", 5, -1},
-    {"regret_relative", "relative regret", 3, -1},
-    {"seconds", "seconds", 1, -1},
+// A figure, and where it stands in the metrics if it does.
+struct FigureRow {
+  FigureInfo info;
+  double Metrics::*metric;
+};
+
+constexpr std::array<FigureRow, kFigures> kRows = {{
+    {{"sharpe_annualized", "Sharpe", 3, 1}, &Metrics::sharpe_annualized},
+    {{"return_annualized", "return", 3, 1}, &Metrics::return_annualized},
+    {{"volatility_annualized", "volatility", 3, 0}, &Metrics::volatility_annualized},
+    {{"sortino_annualized", "Sortino", 3, 1}, &Metrics::sortino_annualized},
+    {{"calmar", "Calmar", 3, 1}, &Metrics::calmar},
+    {{"final_wealth", "wealth", 3, 1}, &Metrics::final_wealth},
+    {{"max_drawdown", "drawdown", 3, -1}, nullptr},
+    {{"hit_rate", "hit rate", 3, 1}, &Metrics::hit_rate},
+    {{"worst_return", "worst day", 3, 1}, &Metrics::worst_return},
+    {{"turnover", "turnover", 3, 0}, &Metrics::turnover},
+    {{"turnover_annualized", "turnover a year", 1, 0}, &Metrics::turnover_annualized},
+    {{"cost_annualized", "cost a year", 4, -1}, nullptr},
+    {{"break_even_bps", "break-even bp", 1, 1}, nullptr},
+    {{"mean_gross", "gross", 3, 0}, &Metrics::mean_gross},
+    {{"mean_net", "net", 3, 0}, &Metrics::mean_net},
+    {{"mean_cardinality", "names", 1, 0}, &Metrics::mean_cardinality},
+    {{"mean_effective_names", "effective names", 1, 0}, &Metrics::mean_effective_names},
+    {{"mean_largest_weight", "largest weight", 3, 0}, &Metrics::mean_largest_weight},
+    {{"regret", "regret", 5, -1}, nullptr},
+    {{"regret_relative", "relative regret", 3, -1}, nullptr},
+    {{"seconds", "seconds", 1, -1}, nullptr},
 }};
 
 // A year's costs, from what every period of the statistics paid.
@@ -74,28 +81,17 @@ std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Ma
   const auto set = [&](Figure figure, double value) {
     out[static_cast<std::size_t>(figure)] = value;
   };
-  const backtest::Metrics m = backtest::metrics(cell.run.track(market.periods_per_year));
-  set(Figure::sharpe, m.sharpe_annualized);
-  set(Figure::annual_return, m.return_annualized);
-  set(Figure::volatility, m.volatility_annualized);
+  const Metrics m = backtest::metrics(cell.run.track(market.periods_per_year));
+  for (std::size_t f = 0; f < kFigures; ++f)
+    if (kRows[f].metric != nullptr) out[f] = m.*kRows[f].metric;
   // Of a few days they are noise divided by next to nothing.
-  if (cell.run.periods() - cell.run.stats_from >= static_cast<Index>(kFewestDays)) {
-    set(Figure::sortino, m.sortino_annualized);
-    set(Figure::calmar, m.calmar);
+  if (cell.run.periods() - cell.run.stats_from < static_cast<Index>(kFewestDays)) {
+    set(Figure::sortino, kNone);
+    set(Figure::calmar, kNone);
   }
-  set(Figure::final_wealth, m.final_wealth);
   set(Figure::max_drawdown, m.max_drawdown.depth);
-  set(Figure::hit_rate, m.hit_rate);
-  set(Figure::worst_return, m.worst_return);
-  set(Figure::turnover, m.turnover);
-  set(Figure::turnover_annualized, m.turnover_annualized);
   set(Figure::cost_annualized, cost_annualized(cell.run, market.periods_per_year));
   set(Figure::break_even, break_even_bps(cell.run, m.mean_excess_return));
-  set(Figure::gross, m.mean_gross);
-  set(Figure::net, m.mean_net);
-  set(Figure::names, m.mean_cardinality);
-  set(Figure::effective_names, m.mean_effective_names);
-  set(Figure::largest_weight, m.mean_largest_weight);
   if (cell.regret) {
     set(Figure::regret, cell.regret->mean);
     if (cell.regret->oracle > 0.0) set(Figure::regret_relative, cell.regret->relative());
@@ -344,7 +340,7 @@ std::vector<double> Summary::cost_levels() const {
   return out;
 }
 
-const FigureInfo& info(Figure figure) { return kInfos[static_cast<std::size_t>(figure)]; }
+const FigureInfo& info(Figure figure) { return kRows[static_cast<std::size_t>(figure)].info; }
 
 Estimate estimate(ConstVec values) {
   Estimate out;

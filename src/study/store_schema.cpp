@@ -215,24 +215,6 @@ std::string storable(std::string_view text, std::size_t longest) {
   return std::string(text);
 }
 
-std::string_view name(Role role) {
-  switch (role) {
-    case Role::paper: return "paper";
-    case Role::own: return "own";
-    case Role::sweep: return "sweep";
-  }
-  return "";
-}
-
-std::string_view name(CellState state) {
-  switch (state) {
-    case CellState::missing: return "missing";
-    case CellState::done: return "done";
-    case CellState::failed: return "failed";
-  }
-  return "";
-}
-
 void create_schema(Connection& connection) {
   connection.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
                              kSchemaVersion));

@@ -37,9 +37,6 @@ struct DailyColumn {
 };
 extern const std::array<DailyColumn, 9> kDailyColumns;  // without the benchmark
 
-std::string_view name(Role role);
-std::string_view name(CellState state);
-
 // Makes the tables, and marks the file as a store of this version.
 void create_schema(Connection& connection);
 

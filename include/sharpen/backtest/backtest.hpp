@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,15 +25,11 @@ namespace sharpen::backtest {
 using learn::Framework;
 
 enum class HistoricRisk { rolling, train };
-inline constexpr std::array<Named<HistoricRisk>, 2> kHistoricRisks = {
-    {{HistoricRisk::rolling, "rolling"}, {HistoricRisk::train, "train"}}};
-constexpr const auto& names(HistoricRisk) { return kHistoricRisks; }
+constexpr std::array<std::string_view, 2> names(HistoricRisk) { return {"rolling", "train"}; }
 
 // What is held for a signal: at most k names, or the layer's own weights, which are dense.
 enum class DecisionKind { exact, soft };
-inline constexpr std::array<Named<DecisionKind>, 2> kDecisionKinds = {
-    {{DecisionKind::exact, "exact"}, {DecisionKind::soft, "soft"}}};
-constexpr const auto& names(DecisionKind) { return kDecisionKinds; }
+constexpr std::array<std::string_view, 2> names(DecisionKind) { return {"exact", "soft"}; }
 
 // What the split is where there is training and nobody says so.
 constexpr const char* kTrainingSplit = "80%";

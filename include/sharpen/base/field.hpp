@@ -170,7 +170,7 @@ Field field(T Owner::*member) {
   out.owner = &typeid(Owner);
   out.kind = Held<T>::kind;
   if constexpr (HasNames<T> && std::is_enum_v<T>)
-    for (const Named<T>& each : names(T())) out.choices.push_back(each.name);
+    for (const std::string_view name : names(T())) out.choices.push_back(name);
   out.get = [member](const void* owner) {
     return Held<T>::show(static_cast<const Owner*>(owner)->*member);
   };

@@ -2,15 +2,21 @@
 // the Log its caller passed, and a Log made without a sink swallows them.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string_view>
+
+#include "sharpen/base/named.hpp"
 
 namespace sharpen {
 
 enum class LogLevel { debug, info, warning, error };
 
-std::string_view name(LogLevel level);
+constexpr std::array<std::string_view, 4> names(LogLevel) {
+  return {"debug", "info", "warning", "error"};
+}
+constexpr std::string_view name(LogLevel level) { return name_of(level); }
 
 class Log {
  public:

@@ -2,8 +2,11 @@
 // instance carries an Outcome.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
+
+#include "sharpen/base/named.hpp"
 
 namespace sharpen {
 
@@ -26,7 +29,10 @@ struct Outcome {
 };
 
 // The identifier used in JSON ("neutral_face"), and a sentence for people.
-std::string_view name(Status status);
+constexpr std::array<std::string_view, 5> names(Status) {
+  return {"ok", "neutral_face", "no_signal", "not_converged", "invalid_input"};
+}
+constexpr std::string_view name(Status status) { return name_of(status); }
 std::string_view describe(Status status);
 
 }  // namespace sharpen

@@ -20,6 +20,7 @@
 
 #include <array>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "sharpen/base/named.hpp"
@@ -93,9 +94,7 @@ enum class Recovery {
   match,  // kappa in [1, n] such that k entries of v pass 1e-3 max |v|, exactly solved; fewer
           // names where no kappa tried has k
 };
-inline constexpr std::array<Named<Recovery>, 2> kRecoveries = {
-    {{Recovery::top_k, "top-k"}, {Recovery::match, "match"}}};
-constexpr const auto& names(Recovery) { return kRecoveries; }
+constexpr std::array<std::string_view, 2> names(Recovery) { return {"top-k", "match"}; }
 
 struct SdrSelectSettings {
   Index k = 1;

@@ -36,8 +36,6 @@ struct StudyAnswer {
 StudyAnswer study_answer(const settings::Values& values, const Log& log, const Control& control,
                          const study::Watch& watch);
 
-std::string_view state_name(study::CellState state);
-
 std::string study_json(const StudyAnswer& answer);
 
 }  // namespace sharpen::command

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <memory>
+#include <string_view>
 
 #include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
@@ -24,9 +25,7 @@
 namespace sharpen::layer {
 
 enum class Reoptimization { masked, restricted };
-inline constexpr std::array<Named<Reoptimization>, 2> kReoptimizations = {
-    {{Reoptimization::masked, "masked"}, {Reoptimization::restricted, "restricted"}}};
-constexpr const auto& names(Reoptimization) { return kReoptimizations; }
+constexpr std::array<std::string_view, 2> names(Reoptimization) { return {"masked", "restricted"}; }
 
 // One mode of re-optimisation for one risk model. Stateless: what the vjp needs lies in `kept`.
 class Reoptimizer {

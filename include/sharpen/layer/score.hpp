@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 
 #include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
@@ -18,9 +19,7 @@
 namespace sharpen::layer {
 
 enum class Score { cholesky, symmetric };
-inline constexpr std::array<Named<Score>, 2> kScores = {
-    {{Score::cholesky, "cholesky"}, {Score::symmetric, "symmetric"}}};
-constexpr const auto& names(Score) { return kScores; }
+constexpr std::array<std::string_view, 2> names(Score) { return {"cholesky", "symmetric"}; }
 
 struct ScoreSettings {
   Score kind = Score::symmetric;

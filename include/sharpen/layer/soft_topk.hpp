@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <string_view>
 
 #include "sharpen/base/named.hpp"
 #include "sharpen/base/view.hpp"
@@ -21,9 +22,7 @@
 namespace sharpen::layer {
 
 enum class TopKSolver { newton, bisection };
-inline constexpr std::array<Named<TopKSolver>, 2> kTopKSolvers = {
-    {{TopKSolver::newton, "newton"}, {TopKSolver::bisection, "bisection"}}};
-constexpr const auto& names(TopKSolver) { return kTopKSolvers; }
+constexpr std::array<std::string_view, 2> names(TopKSolver) { return {"newton", "bisection"}; }
 
 struct TopKSettings {
   Index k = 1;        // in [1, n]

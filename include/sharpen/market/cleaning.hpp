@@ -32,9 +32,7 @@ enum class Universe {
   complete,   // assets with values throughout
   available,  // assets enter when they start and leave when they end: NaN before and after
 };
-inline constexpr std::array<Named<Universe>, 2> kUniverses = {
-    {{Universe::complete, "complete"}, {Universe::available, "available"}}};
-constexpr const auto& names(Universe) { return kUniverses; }
+constexpr std::array<std::string_view, 2> names(Universe) { return {"complete", "available"}; }
 constexpr std::string_view name(Universe value) { return name_of(value); }
 
 enum class OnSuspect {
@@ -44,13 +42,9 @@ enum class OnSuspect {
   drop_day,    // leave out the rows of suspects
   error,       // refuse a panel with suspects
 };
-inline constexpr std::array<Named<OnSuspect>, 5> kOnSuspect = {
-    {{OnSuspect::report, "report"},
-     {OnSuspect::adjust, "adjust"},
-     {OnSuspect::drop_asset, "drop-asset"},
-     {OnSuspect::drop_day, "drop-day"},
-     {OnSuspect::error, "error"}}};
-constexpr const auto& names(OnSuspect) { return kOnSuspect; }
+constexpr std::array<std::string_view, 5> names(OnSuspect) {
+  return {"report", "adjust", "drop-asset", "drop-day", "error"};
+}
 constexpr std::string_view name(OnSuspect value) { return name_of(value); }
 
 struct CleaningSettings {

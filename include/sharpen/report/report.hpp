@@ -4,11 +4,13 @@
 // machine or the number of threads.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sharpen/base/named.hpp"
 #include "sharpen/report/summary.hpp"
 #include "sharpen/report/table.hpp"
 #include "sharpen/study/results.hpp"
@@ -16,10 +18,13 @@
 namespace sharpen::report {
 
 enum class Format { html, text, markdown, latex, csv };
+constexpr std::array<std::string_view, 5> names(Format) {
+  return {"html", "text", "md", "latex", "csv"};
+}
 
 // "md" and "markdown" alike; InputError for a name that is none.
 Format format_of(std::string_view name);
-std::string_view name(Format format);  // "md"
+constexpr std::string_view name(Format format) { return name_of(format); }
 
 // Those that have rows, in the order of a report:
 //   sharpe        annualised Sharpe ratios, a column per method (the paper's Table 1)

@@ -11,7 +11,7 @@
 
 #include <array>
 #include <memory>
-#include <vector>
+#include <string_view>
 
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/named.hpp"
@@ -25,9 +25,7 @@ class Threads;
 namespace sharpen::risk {
 
 enum class Form { automatic, dense, low_rank };
-inline constexpr std::array<Named<Form>, 3> kForms = {
-    {{Form::automatic, "auto"}, {Form::dense, "dense"}, {Form::low_rank, "low-rank"}}};
-constexpr const auto& names(Form) { return kForms; }
+constexpr std::array<std::string_view, 3> names(Form) { return {"auto", "dense", "low-rank"}; }
 
 // What windows of returns are shrunk by, and how many rows they have, unless somebody says so.
 constexpr double kWindowShrinkage = 0.10;

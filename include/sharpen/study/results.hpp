@@ -5,16 +5,19 @@
 // returns can be compared pair by pair.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "sharpen/backtest/learned.hpp"
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/base/named.hpp"
 #include "sharpen/base/view.hpp"
 
 namespace sharpen::study {
@@ -41,6 +44,8 @@ enum class Role {
   own,    // ours, shown apart
   sweep,  // one value of alpha in a sweep
 };
+constexpr std::array<std::string_view, 3> names(Role) { return {"paper", "own", "sweep"}; }
+constexpr std::string_view name(Role role) { return name_of(role); }
 
 struct Method {
   std::string name;   // unique in the study: "pfl-oscar"
@@ -56,6 +61,8 @@ struct Method {
 };
 
 enum class CellState { missing, done, failed };
+constexpr std::array<std::string_view, 3> names(CellState) { return {"missing", "done", "failed"}; }
+constexpr std::string_view name(CellState state) { return name_of(state); }
 
 struct Cell {
   Index market = 0, method = 0;       // of Results::markets, methods
