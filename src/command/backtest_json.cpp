@@ -4,7 +4,7 @@
 
 #include "command/json_keys.hpp"
 #include "sharpen/backtest/run_files.hpp"
-#include "sharpen/base/reference.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/command/backtest.hpp"
 #include "sharpen/command/keep_inputs.hpp"
 #include "sharpen/solve/registry.hpp"
@@ -68,8 +68,7 @@ Json status_counts(const backtest::Run& run) {
 double total_cost(const Answer& answer) {
   const backtest::Run& run = answer.result.run;
   double cost = 0.0;
-  for (Index p = run.stats_from; p < run.periods(); ++p)
-    cost += run.costs[static_cast<std::size_t>(p)];
+  for (Index p = run.stats_from; p < run.periods(); ++p) cost += run.costs[at(p)];
   return cost;
 }
 
@@ -284,26 +283,23 @@ Key<Answer> cleaning_key() {
 }
 
 Keys<Answer> backtest_keys() {
-  Keys<Answer> keys = head<Answer>("backtest", "`backtest`");
-  append(keys, sharpe_keys());
-  append(keys, return_keys());
-  append(keys, weight_keys());
-  append(keys, period_keys());
-  append(keys, learning_keys());
-  append<Answer>(keys, {benchmark_key(),
-                        {"settings", "every setting with a value, by its name",
-                         [](auto& a) { return settings_json(a.values); }},
-                        cleaning_key(),
-                        {"warnings", kWarningsMeaning, [](auto& a) { return plain(a.warnings); }}});
-  return keys;
+  return answer_keys<Answer>(
+      "backtest", "`backtest`",
+      {sharpe_keys(),
+       return_keys(),
+       weight_keys(),
+       period_keys(),
+       learning_keys(),
+       {benchmark_key(),
+        {"settings", "every setting with a value, by its name",
+         [](auto& a) { return settings_json(a.values); }},
+        cleaning_key(),
+        {"warnings", kWarningsMeaning, [](auto& a) { return plain(a.warnings); }}}});
 }
 
 }  // namespace
 
-std::string backtest_json(const BacktestAnswer& answer) {
-  static const Keys<Answer> keys = backtest_keys();
-  return json_text(json_of(keys, answer));
-}
+std::string backtest_json(const BacktestAnswer& answer) { return json_text<backtest_keys>(answer); }
 
 Section backtest_section() {
   return {"backtest",

@@ -88,42 +88,38 @@ Keys<Diagnosis> cleaned_keys() {
 }
 
 Keys<Diagnosis> doctor_keys() {
-  Keys<Diagnosis> keys = head<Diagnosis>("doctor", "`doctor`");
-  append<Diagnosis>(
-      keys,
-      {{"file", "the panel's file", &Diagnosis::file},
-       {"kind", "`prices`, `returns` or `gross returns`",
-        [](auto& d) { return market::name(d.settings.kind); }},
-       {"assets", "size of the panel, after `--from`, `--to` and `--tickers`", &Diagnosis::assets},
-       {"rows", "", &Diagnosis::rows},
-       {"from", "its first and last date", &Diagnosis::from},
-       {"to", "", &Diagnosis::to},
-       {"complete_assets", "assets without a missing cell", &Diagnosis::complete_assets},
-       {"missing_cells", "cells without a value", &Diagnosis::missing_cells},
-       {"suspects", "number of findings that are suspects",
-        [](auto& d) { return d.cleaned.suspects(); }},
-       {"decided_with_hindsight", "`true`: cleaning looks at the whole panel at once",
-        [](auto&) { return true; }},
-       list<Diagnosis>("findings",
-                       "what was found: by asset, in the order of the columns, then rows of the "
-                       "whole panel",
-                       finding_keys(), found),
-       {"universe", "the settings used", [](auto& d) { return market::name(d.settings.universe); }},
-       {"max_gap", "", [](auto& d) { return d.settings.max_gap; }},
-       {"on_suspect", "", [](auto& d) { return market::name(d.settings.on_suspect); }},
-       group<Diagnosis>("cleaned", "", cleaned_keys(), kNoTable),
-       {"out", "the file the cleaned panel was written to; `null` if none",
-        [](auto& d) { return text_or_null(d.out); }},
-       {"warnings", kWarningsMeaning, &Diagnosis::warnings}});
-  return keys;
+  return answer_keys<Diagnosis>(
+      "doctor", "`doctor`",
+      {{{"file", "the panel's file", &Diagnosis::file},
+        {"kind", "`prices`, `returns` or `gross returns`",
+         [](auto& d) { return market::name(d.settings.kind); }},
+        {"assets", "size of the panel, after `--from`, `--to` and `--tickers`", &Diagnosis::assets},
+        {"rows", "", &Diagnosis::rows},
+        {"from", "its first and last date", &Diagnosis::from},
+        {"to", "", &Diagnosis::to},
+        {"complete_assets", "assets without a missing cell", &Diagnosis::complete_assets},
+        {"missing_cells", "cells without a value", &Diagnosis::missing_cells},
+        {"suspects", "number of findings that are suspects",
+         [](auto& d) { return d.cleaned.suspects(); }},
+        {"decided_with_hindsight", "`true`: cleaning looks at the whole panel at once",
+         [](auto&) { return true; }},
+        list<Diagnosis>("findings",
+                        "what was found: by asset, in the order of the columns, then rows of the "
+                        "whole panel",
+                        finding_keys(), found),
+        {"universe", "the settings used",
+         [](auto& d) { return market::name(d.settings.universe); }},
+        {"max_gap", "", [](auto& d) { return d.settings.max_gap; }},
+        {"on_suspect", "", [](auto& d) { return market::name(d.settings.on_suspect); }},
+        group<Diagnosis>("cleaned", "", cleaned_keys(), kNoTable),
+        {"out", "the file the cleaned panel was written to; `null` if none",
+         [](auto& d) { return text_or_null(d.out); }},
+        {"warnings", kWarningsMeaning, &Diagnosis::warnings}}});
 }
 
 }  // namespace
 
-std::string doctor_json(const Diagnosis& diagnosis) {
-  static const Keys<Diagnosis> keys = doctor_keys();
-  return json_text(json_of(keys, diagnosis));
-}
+std::string doctor_json(const Diagnosis& diagnosis) { return json_text<doctor_keys>(diagnosis); }
 
 Section doctor_section() { return {"doctor", {""}, listed(doctor_keys())}; }
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -128,13 +128,23 @@ Key<Answer> list(std::string_view name, std::string_view meaning, const Keys<Ite
           part, listed(keys, std::string(name) + "[].")};
 }
 
+// The answer as text, by the keys that `keys_of()` gives.
+template <auto keys_of, class Answer>
+std::string json_text(const Answer& answer) {
+  static const Keys<Answer> keys = keys_of();
+  return json_text(json_of(keys, answer));
+}
+
 constexpr std::string_view kWarningsMeaning = "texts; empty if there is nothing to say";
 
-// What every answer begins with.
+// What every answer begins with, and the keys that follow.
 template <class Answer>
-Keys<Answer> head(std::string_view command, std::string_view quoted) {
-  return {{"schema_version", "1", [](const Answer&) { return kSchemaVersion; }},
-          {"command", quoted, [command](const Answer&) { return command; }}};
+Keys<Answer> answer_keys(std::string_view command, std::string_view quoted,
+                         std::initializer_list<Keys<Answer>> parts) {
+  Keys<Answer> keys = {{"schema_version", "1", [](const Answer&) { return kSchemaVersion; }},
+                       {"command", quoted, [command](const Answer&) { return command; }}};
+  for (const Keys<Answer>& part : parts) append(keys, part);
+  return keys;
 }
 
 // A chapter of docs/json.md. texts[p]: what is said before the table of part p.

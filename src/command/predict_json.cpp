@@ -42,9 +42,7 @@ std::vector<Name> named(const Prediction& prediction, const std::vector<Index>& 
 // What the members hold of a name, each by itself.
 Keys<Name> member_keys(std::string_view held_by, std::string_view spread) {
   const auto of = [](auto member) {
-    return [member](const Name& name) {
-      return (name.prediction->spread.*member)[static_cast<std::size_t>(name.index)];
-    };
+    return [member](const Name& name) { return (name.prediction->spread.*member)[at(name.index)]; };
   };
   return {{"held_by", held_by, of(&learn::MemberSpread::held)},
           {"member_mean", spread, of(&learn::MemberSpread::mean)},
@@ -192,35 +190,30 @@ Keys<Prediction> account_keys() {
 }
 
 Keys<Prediction> predict_keys() {
-  Keys<Prediction> keys = head<Prediction>("predict", "`predict`");
-  append<Prediction>(
-      keys,
-      {{"model", "the model's file", [](auto& p) { return text_or_null(p.values, "model"); }},
-       {"date", "last row of the panel that was used; the portfolio is for the period after it",
-        [](auto& p) { return p.input.window.to; }},
-       {"age_days", "days from there to today, or to `--asof`; `null` where rows have no dates",
-        [](auto& p) { return value_or_null(p.input.age); }}});
-  append(keys, figure_keys());
-  append(keys, model_keys());
-  append(keys, account_keys());
-  append<Prediction>(
-      keys,
-      {{"previous", "file of the weights held now; `null` for all cash",
-        [](auto& p) { return text_or_null(p.values, "previous"); }},
-       {"turnover", "Σ\\|trade\\|", [](auto& p) { return turnover(p.trades); }},
-       list<Prediction>("trades",
-                        "the names whose weight changes: those wanted, in the order of the model, "
-                        "then those only held now",
-                        trade_keys(), traded),
-       {"warnings", kWarningsMeaning, &Prediction::warnings}});
-  return keys;
+  return answer_keys<Prediction>(
+      "predict", "`predict`",
+      {{{"model", "the model's file", [](auto& p) { return text_or_null(p.values, "model"); }},
+        {"date", "last row of the panel that was used; the portfolio is for the period after it",
+         [](auto& p) { return p.input.window.to; }},
+        {"age_days", "days from there to today, or to `--asof`; `null` where rows have no dates",
+         [](auto& p) { return value_or_null(p.input.age); }}},
+       figure_keys(),
+       model_keys(),
+       account_keys(),
+       {{"previous", "file of the weights held now; `null` for all cash",
+         [](auto& p) { return text_or_null(p.values, "previous"); }},
+        {"turnover", "Σ\\|trade\\|", [](auto& p) { return turnover(p.trades); }},
+        list<Prediction>("trades",
+                         "the names whose weight changes: those wanted, in the order of the model, "
+                         "then those only held now",
+                         trade_keys(), traded),
+        {"warnings", kWarningsMeaning, &Prediction::warnings}}});
 }
 
 }  // namespace
 
 std::string predict_json(const Prediction& prediction) {
-  static const Keys<Prediction> keys = predict_keys();
-  return json_text(json_of(keys, prediction));
+  return json_text<predict_keys>(prediction);
 }
 
 Section predict_section() {

@@ -8,20 +8,18 @@ namespace sharpen::command {
 namespace {
 
 Keys<SimulateAnswer> simulate_keys() {
-  Keys<SimulateAnswer> keys = head<SimulateAnswer>("simulate", "`simulate`");
-  append<SimulateAnswer>(
-      keys,
-      {{"out", "the file written", &SimulateAnswer::out},
-       {"assets", "its size", [](auto& a) { return a.market.prices.n(); }},
-       {"days", "", [](auto& a) { return a.market.prices.rows(); }},
-       {"from", "its first and last date", [](auto& a) { return a.market.prices.dates.front(); }},
-       {"to", "", [](auto& a) { return a.market.prices.dates.back(); }},
-       {"seed", "the settings used ([simulation.md](simulation.md))",
-        [](auto& a) { return a.settings.seed; }},
-       {"predictability", "", [](auto& a) { return a.settings.predictability; }},
-       {"factors", "", [](auto& a) { return a.settings.factors; }},
-       {"warnings", kWarningsMeaning, [](auto&) { return Json::array(); }}});
-  return keys;
+  return answer_keys<SimulateAnswer>(
+      "simulate", "`simulate`",
+      {{{"out", "the file written", &SimulateAnswer::out},
+        {"assets", "its size", [](auto& a) { return a.market.prices.n(); }},
+        {"days", "", [](auto& a) { return a.market.prices.rows(); }},
+        {"from", "its first and last date", [](auto& a) { return a.market.prices.dates.front(); }},
+        {"to", "", [](auto& a) { return a.market.prices.dates.back(); }},
+        {"seed", "the settings used ([simulation.md](simulation.md))",
+         [](auto& a) { return a.settings.seed; }},
+        {"predictability", "", [](auto& a) { return a.settings.predictability; }},
+        {"factors", "", [](auto& a) { return a.settings.factors; }},
+        {"warnings", kWarningsMeaning, [](auto&) { return Json::array(); }}}});
 }
 
 }  // namespace
@@ -44,10 +42,7 @@ SimulateAnswer simulate_answer(const settings::Values& values, bool expected) {
   return answer;
 }
 
-std::string simulate_json(const SimulateAnswer& answer) {
-  static const Keys<SimulateAnswer> keys = simulate_keys();
-  return json_text(json_of(keys, answer));
-}
+std::string simulate_json(const SimulateAnswer& answer) { return json_text<simulate_keys>(answer); }
 
 Section simulate_section() {
   return {"simulate",

@@ -144,27 +144,22 @@ Keys<Solution> solve_keys() {
                            {"index", "column", &Holding::index},
                            {"weight", "weight", &Holding::weight}};
   append(holding, reason_keys<Holding>(kReasons));
-  Keys<Solution> keys = head<Solution>("solve", "`solve`");
-  append(keys, portfolio_keys());
-  append(keys, search_keys());
-  append(keys, bound_keys());
-  append(keys, input_keys());
-  append<Solution>(
-      keys,
-      {list<Solution>("holdings", "the names held, in the order of the columns; empty for cash",
-                      holding, holdings),
-       left_out_key<Solution>(
-           kReasons, [](auto& s) -> auto& { return s.input.tickers; }),
-       {"warnings", kWarningsMeaning, &Solution::warnings}});
-  return keys;
+  return answer_keys<Solution>(
+      "solve", "`solve`",
+      {portfolio_keys(),
+       search_keys(),
+       bound_keys(),
+       input_keys(),
+       {list<Solution>("holdings", "the names held, in the order of the columns; empty for cash",
+                       holding, holdings),
+        left_out_key<Solution>(
+            kReasons, [](auto& s) -> auto& { return s.input.tickers; }),
+        {"warnings", kWarningsMeaning, &Solution::warnings}}});
 }
 
 }  // namespace
 
-std::string solve_json(const Solution& solution) {
-  static const Keys<Solution> keys = solve_keys();
-  return json_text(json_of(keys, solution));
-}
+std::string solve_json(const Solution& solution) { return json_text<solve_keys>(solution); }
 
 Section solve_section() {
   return {"solve",
