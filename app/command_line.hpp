@@ -21,4 +21,8 @@ struct Request {
 // Throws InputError for anything it does not understand, with the nearest thing it would.
 Request read_command_line(const std::vector<std::string>& arguments);
 
+// The text of --help, from the table of settings.
+std::string program_help();
+std::string command_help(const settings::CommandInfo& info);
+
 }  // namespace sharpen::app

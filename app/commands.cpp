@@ -6,7 +6,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "interrupt.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "sharpen/base/error.hpp"
@@ -16,8 +15,6 @@
 #include "sharpen/command/report.hpp"
 #include "sharpen/command/simulate.hpp"
 #include "sharpen/market/panel_input.hpp"
-#include "stderr_log.hpp"
-#include "study_progress.hpp"
 
 namespace sharpen::app {
 
@@ -59,10 +56,10 @@ std::string simulate_text(const command::SimulateAnswer& answer) {
   const std::string kind = predictability == 0.0
                                ? "a null market: every expected return is zero"
                                : fmt::format("predictability {}", shortest(predictability));
-  return fmt::format("Wrote {}: {} asset{}, {} days from {} to {}; seed {}, {}.\n",
-                     printable(answer.out, answer.out.size()), prices.n(),
-                     prices.n() == 1 ? "" : "s", prices.rows(), prices.dates.front(),
-                     prices.dates.back(), answer.settings.seed, kind);
+  return fmt::format("Wrote {}: {}, {} days from {} to {}; seed {}, {}.\n",
+                     printable(answer.out, answer.out.size()), counted(prices.n(), "asset"),
+                     prices.rows(), prices.dates.front(), prices.dates.back(), answer.settings.seed,
+                     kind);
 }
 
 void run_simulate(const Values& values) {

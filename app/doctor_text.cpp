@@ -1,11 +1,8 @@
 // The answer of `sharpen doctor` on a terminal.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "commands.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/command/table.hpp"
 
 namespace sharpen::app {
 
@@ -67,8 +64,7 @@ std::string suspects_text(const command::Diagnosis& diagnosis) {
       "suspects   {}; a suspect is a question, not a verdict. What each ‹--on-suspect› would do\n"
       "           (report leaves them all, error refuses the panel):\n\n",
       count);
-  out += command::render_table(
-      {"ticker", "date", "size", "rule", "adjust", "drop-asset", "drop-day"}, rows);
+  out += render_table({"ticker", "date", "size", "rule", "adjust", "drop-asset", "drop-day"}, rows);
   out += and_more(count);
   if (!questions.empty()) out += "\n" + questions;
   return out + "\n";
@@ -85,7 +81,7 @@ std::string missing_text(const command::Diagnosis& diagnosis) {
   if (count == 0) return "";
   return fmt::format("missing    handled by ‹--universe {}› and ‹--max-gap {}›:\n\n",
                      market::name(diagnosis.settings.universe), diagnosis.settings.max_gap) +
-         command::render_table({"ticker", "date", "missing", "rule", "what is done"}, rows) +
+         render_table({"ticker", "date", "missing", "rule", "what is done"}, rows) +
          and_more(count) + "\n";
 }
 
@@ -110,9 +106,8 @@ std::string doctor_text(const command::Diagnosis& diagnosis) {
                                 printable(diagnosis.file, 4 * diagnosis.file.size()),
                                 market::name(diagnosis.settings.kind), diagnosis.assets,
                                 diagnosis.rows, diagnosis.from, diagnosis.to);
-  out += fmt::format("complete   {} of {} assets; {} missing cell{}\n", diagnosis.complete_assets,
-                     diagnosis.assets, diagnosis.missing_cells,
-                     diagnosis.missing_cells == 1 ? "" : "s");
+  out += fmt::format("complete   {} of {} assets; {}\n", diagnosis.complete_assets,
+                     diagnosis.assets, counted(diagnosis.missing_cells, "missing cell"));
   out += suspects_text(diagnosis) + missing_text(diagnosis) + cleaned_text(diagnosis);
   for (const std::string& warning : diagnosis.warnings)
     out += fmt::format("warning    {}\n", warning);

@@ -1,11 +1,11 @@
 // The program: reads the command line, runs one command, turns errors into exit codes.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +13,19 @@
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "output.hpp"
+#include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
-#include "version.hpp"
+#include "sharpen/command/json_page.hpp"
 
 namespace sharpen::app {
 namespace {
+
+std::string version_text(bool json) {
+  const BuildInfo info = build_info();
+  if (json) return command::version_json();
+  return fmt::format("sharpen {}\ncompiler {} ({})\nBLAS {}\n", info.version, info.compiler,
+                     info.build_type, info.blas);
+}
 
 void run(const std::vector<std::string>& arguments) {
   const Request request = read_command_line(arguments);

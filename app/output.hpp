@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/log.hpp"
 
 namespace sharpen::app {
 
@@ -25,5 +26,8 @@ void print(std::string_view text);
 
 // `sharpen: error: message` on standard error.
 void print_error(std::string_view message);
+
+// The program's Log: messages on standard error. `least` is a choice of the setting log-level.
+Log stderr_log(std::string_view least);
 
 }  // namespace sharpen::app

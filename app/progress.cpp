@@ -3,21 +3,34 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 
-#include "interrupt.hpp"
+#include "sharpen/base/text.hpp"
 
 namespace sharpen::app {
 
 namespace {
 
-constexpr double kQuick = 2.0;        // seconds that need no word
-constexpr double kBetweenBars = 0.1;  // seconds
+constexpr double kQuick = 2.0;          // seconds that need no word
+constexpr double kBetweenBars = 0.1;    // seconds
+constexpr double kBetweenLines = 60.0;  // seconds
 constexpr Index kBarWidth = 30;
+constexpr double kSteps = 1000.0;  // of a study's bar
+constexpr std::size_t kWidestTitle = 66;
 
 void print_raw(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
+}
+
+// The only thing a signal handler may touch.
+volatile std::sig_atomic_t signal_seen = 0;
+
+extern "C" void note_signal(int number) {
+  signal_seen = 1;
+  std::signal(number, SIG_DFL);
 }
 
 }  // namespace
@@ -63,6 +76,48 @@ void Progress::draw(Index done, Index total) {
   print_raw(fmt::format("\r\033[Ksharpen: {} [{}{}] {:3.0f} %, {:.0f} s left{}{}", stage_,
                         std::string(filled, '#'), std::string(kBarWidth - filled, '.'),
                         100.0 * share, left, note_.empty() ? "" : "; ", note_));
+}
+
+bool interrupted() {
+  [[maybe_unused]] static const bool listening = [] {
+    std::signal(SIGINT, note_signal);
+    std::signal(SIGTERM, note_signal);
+    return true;
+  }();
+  return signal_seen != 0;
+}
+
+StudyBar::StudyBar(std::string_view title)
+    : title_(printable(title, kWidestTitle)),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      started_(Clock::now()),
+      said_(started_) {
+  bar_.stage(title_);
+}
+
+void StudyBar::show(const study::StudyProgress& now) {
+  const double share = now.total > 0.0 ? std::clamp(now.done / now.total, 0.0, 1.0) : 0.0;
+  if (!terminal_) return say(now, share);
+  bar_.note(fmt::format("{} of {}{}; {}", now.cells_done, counted(now.cells, "cell"),
+                        now.failed > 0 ? fmt::format(", {} failed", now.failed) : "",
+                        printable(now.doing)));
+  bar_.update(static_cast<Index>(kSteps * share), static_cast<Index>(kSteps));
+}
+
+void StudyBar::say(const study::StudyProgress& now, double share) {
+  const auto since = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
+  if (since(said_) < (spoken_ ? kBetweenLines : kQuick)) return;
+  said_ = Clock::now();
+  spoken_ = true;
+  const double elapsed = since(started_);
+  const std::string left =
+      share > 0.02 ? fmt::format(", about {:.0f} s left", elapsed * (1.0 - share) / share) : "";
+  print_raw(fmt::format("sharpen: {}: {} of {}{} after {:.0f} s{}; {}\n", title_, now.cells_done,
+                        counted(now.cells, "cell"),
+                        now.failed > 0 ? fmt::format(" ({} failed)", now.failed) : "", elapsed,
+                        left, printable(now.doing)));
 }
 
 }  // namespace sharpen::app

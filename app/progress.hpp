@@ -1,5 +1,6 @@
-// How far long work is, on standard error: a bar on a terminal; otherwise one line for each stage
-// that takes more than two seconds. Quick work says nothing.
+// Ctrl-C (SIGINT) and SIGTERM as a question the work can ask; and how far long work is, on standard
+// error: a bar on a terminal; otherwise one line for each stage that takes more than two seconds,
+// of a study one now and then. Quick work says nothing.
 #pragma once
 
 #include <chrono>
@@ -8,8 +9,14 @@
 
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/view.hpp"
+#include "sharpen/study/run.hpp"
 
 namespace sharpen::app {
+
+// Whether a signal came since the question was first asked: until then signals end the program as
+// usual. From then on the first is noted, and a second one ends the program. It stays so after the
+// work: a signal between the last file and the end of the program has nothing to stop.
+bool interrupted();
 
 class Progress {
  public:
@@ -38,5 +45,23 @@ class Progress {
 
 // What the library asks and tells: signals stop the work, `progress` shows how far it is.
 Control control_of(Progress& progress);
+
+class StudyBar {
+ public:
+  // `title`: "study NAME"
+  explicit StudyBar(std::string_view title);
+  // By one thread at a time.
+  void show(const study::StudyProgress& now);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void say(const study::StudyProgress& now, double share);
+
+  std::string title_;
+  bool terminal_;
+  Clock::time_point started_, said_;
+  bool spoken_ = false;
+  Progress bar_;
+};
 
 }  // namespace sharpen::app

@@ -18,15 +18,11 @@ std::string line(std::string_view name, const std::string& text) {
   return fmt::format("{:<12} {}\n", name, text);
 }
 
-std::string counted(Index count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 std::string shown(const std::filesystem::path& path) { return printable(path.string(), 400); }
 
 std::string cell_name(const study::Results& results, const study::Cell& cell) {
-  const auto& market = results.markets[static_cast<std::size_t>(cell.market)];
-  const auto& method = results.methods[static_cast<std::size_t>(cell.method)];
+  const auto& market = results.markets[at(cell.market)];
+  const auto& method = results.methods[at(cell.method)];
   return fmt::format("{}, k = {}, {}{}", printable(market.name), printable(cell.k_given),
                      printable(method.name), cell.seed ? fmt::format(", seed {}", *cell.seed) : "");
 }
@@ -48,8 +44,8 @@ std::string estimate_text(const study::Estimate& estimate, int threads) {
   std::string out = line("cells", fmt::format("{}: {} done, {} failed, {} to do", estimate.cells,
                                               estimate.done, estimate.failed, estimate.missing));
   out += line("trainings", fmt::format("{}", estimate.trainings));
-  out += line("time", fmt::format("about {} on {} thread{}", duration(60.0 * estimate.minutes),
-                                  threads, threads == 1 ? "" : "s"));
+  out += line("time", fmt::format("about {} on {}", duration(60.0 * estimate.minutes),
+                                  counted(threads, "thread")));
   out += line("memory", fmt::format("about {:.2g} GB", estimate.gigabytes));
   return out;
 }
@@ -58,7 +54,7 @@ std::string list_text(const command::StudyAnswer& answer) {
   const study::Results& results = answer.results;
   std::string rows;
   for (const study::Cell& cell : results.cells) {
-    rows += fmt::format("{:<8} {}", command::state_name(cell.state), cell_name(results, cell));
+    rows += fmt::format("{:<8} {}", study::name(cell.state), cell_name(results, cell));
     if (cell.state == study::CellState::done) rows += fmt::format(" ({})", duration(cell.seconds));
     if (cell.state == study::CellState::failed) rows += ": " + printable(cell.reason, 400);
     rows += "\n";

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/gzip.hpp"
+#include "base/input_file.hpp"
 #include "check.hpp"
 #include "sharpen/base/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "check.hpp"
-#include "sharpen/backtest/saved_run.hpp"
+#include "sharpen/backtest/run_files.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::backtest {

@@ -17,7 +17,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
-#include "sharpen/learn/configure.hpp"
+#include "sharpen/learn/settings.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/solve/registry.hpp"
 #include "work.hpp"

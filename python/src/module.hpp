@@ -55,7 +55,7 @@ using SettingTexts = std::map<std::string, std::string>;
 settings::Values values_of(settings::Command command, const SettingTexts& given);
 settings::Command command_of(const std::string& name);
 
-// Messages with their references (base/reference.hpp) in the words of Python: ‹--max-gap› is
+// Messages with their references (base/error.hpp) in the words of Python: ‹--max-gap› is
 // max_gap there.
 std::string in_python_words(std::string_view message);
 std::vector<std::string> in_python_words(std::vector<std::string> messages);

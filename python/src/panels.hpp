@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "module.hpp"
-#include "sharpen/command/memory_panel.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::python {
 
 // sharpen._core.Panel. What messages call it is the name of the argument.
-using command::MemoryPanel;
+using market::MemoryPanel;
 
 // A copy; none for none.
 inline std::optional<MemoryPanel> copy_of(const MemoryPanel* panel) {

@@ -7,7 +7,6 @@
 
 #include "module.hpp"
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::python {

@@ -84,7 +84,7 @@ nb::list cells(const Read& self) {
     row["framework"] = method.framework;
     row["optimizer"] = method.optimizer;
     row["seed"] = cell.seed ? nb::cast(*cell.seed) : nb::none();
-    row["state"] = std::string(command::state_name(cell.state));
+    row["state"] = std::string(study::name(cell.state));
     row["reason"] = cell.reason;
     for (std::size_t f = 0; f < report::kFigures; ++f)
       row[nb::str(std::string(report::info(static_cast<report::Figure>(f)).name).c_str())] =

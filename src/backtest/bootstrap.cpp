@@ -177,9 +177,9 @@ std::vector<double> studentised_replications(ConstVec a, ConstVec b, double cent
   threads.for_each(settings.replications, [&](Index i, int slot) {
     stop_if_asked(settings);
     Random random(settings.seed, static_cast<std::uint64_t>(i));
-    Pair& pair = scratch[static_cast<std::size_t>(slot)];
+    Pair& pair = scratch[at(slot)];
     circular_resample(a, b, length, random, pair);
-    d[static_cast<std::size_t>(i)] = studentised(pair, length, centre);
+    d[at(i)] = studentised(pair, length, centre);
   });
   return d;
 }
@@ -207,9 +207,9 @@ SharpeInterval sharpe_interval(ConstVec x, const BootstrapSettings& settings,
   threads.for_each(settings.replications, [&](Index i, int slot) {
     stop_if_asked(settings);
     Random random(settings.seed, static_cast<std::uint64_t>(i));
-    std::vector<double>& resample = scratch[static_cast<std::size_t>(slot)];
+    std::vector<double>& resample = scratch[at(slot)];
     stationary_resample(x, out.block, random, resample);
-    sharpes[static_cast<std::size_t>(i)] = resampled_sharpe(resample);
+    sharpes[at(i)] = resampled_sharpe(resample);
   });
   out.standard_error = deviation_of(sharpes);
   std::sort(sharpes.begin(), sharpes.end());

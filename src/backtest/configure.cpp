@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/learn/configure.hpp"
+#include "sharpen/learn/settings.hpp"
 #include "sharpen/solve/configure.hpp"
 
 namespace sharpen::backtest {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "backtest/sample.hpp"
@@ -224,7 +223,7 @@ Drawdown max_drawdown(ConstVec returns) {
   double high = 1.0;
   Index peak = Drawdown::kStart;
   for (Index t = 0; t < static_cast<Index>(path.size()); ++t) {
-    const double level = path[static_cast<std::size_t>(t)];
+    const double level = path[at(t)];
     if (level >= high) {
       high = level;
       peak = t;
@@ -234,10 +233,9 @@ Drawdown max_drawdown(ConstVec returns) {
     if (depth > worst.depth) worst = {.depth = depth, .peak = peak, .trough = t};
   }
   if (worst.depth == 0.0) return worst;
-  const double lost =
-      worst.peak == Drawdown::kStart ? 1.0 : path[static_cast<std::size_t>(worst.peak)];
+  const double lost = worst.peak == Drawdown::kStart ? 1.0 : path[at(worst.peak)];
   for (Index t = worst.trough + 1; t < static_cast<Index>(path.size()); ++t)
-    if (path[static_cast<std::size_t>(t)] >= lost) {
+    if (path[at(t)] >= lost) {
       worst.recovery = t;
       break;
     }

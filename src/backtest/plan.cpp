@@ -16,14 +16,14 @@ class Gaps {
   void advance_to(Index end) {
     for (; seen_ < end; ++seen_)
       for (Index j = 0; j < returns_.cols; ++j)
-        if (!std::isfinite(returns_(seen_, j))) last_[static_cast<std::size_t>(j)] = seen_;
+        if (!std::isfinite(returns_(seen_, j))) last_[at(j)] = seen_;
   }
 
   // Whether rows [start, end) are complete. Before the first row nothing but the price at the
   // start is known: an asset that has one also has a first return.
   bool complete(Index asset, Index start, Index end) const {
     if (end == 0) return std::isfinite(returns_(0, asset));
-    return last_[static_cast<std::size_t>(asset)] < start;
+    return last_[at(asset)] < start;
   }
 
  private:
@@ -48,7 +48,7 @@ std::vector<Index> assets_of(const Gaps& gaps, const Policy& policy, Index n, In
 // Windows may lie apart: what is between them must be complete too, as a batch promises.
 bool complete_since(const Gaps& gaps, const PlannedBatch& batch, const std::vector<Index>& ends,
                     Index end) {
-  const Index start = ends[static_cast<std::size_t>(batch.first)] - batch.lookback;
+  const Index start = ends[at(batch.first)] - batch.lookback;
   return std::all_of(batch.assets->begin(), batch.assets->end(),
                      [&](Index asset) { return gaps.complete(asset, start, end); });
 }
@@ -64,7 +64,7 @@ Plan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& 
 
   Gaps gaps(returns);
   for (Index i = 0; i < decisions; ++i) {
-    const Index end = plan.ends[static_cast<std::size_t>(i)];
+    const Index end = plan.ends[at(i)];
     const Index T = window_length(policy, settings, end);
     gaps.advance_to(end);
     std::vector<Index> assets = assets_of(gaps, policy, returns.cols, end - T, end);

@@ -9,7 +9,6 @@
 #include <limits>
 #include <new>
 
-#include "base/file_position.hpp"
 #include "base/input_file.hpp"
 #include "sharpen/base/error.hpp"
 

@@ -6,10 +6,11 @@
 // found where it stands. Blank lines may only end the text. What breaks a rule is an InputError.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "base/file_position.hpp"
+#include "base/input_file.hpp"
 
 namespace sharpen {
 
@@ -76,5 +77,25 @@ class CsvCursor {
 // A field to write, quoted where a reader needs it: with separators, quotes and line ends in it,
 // blanks at its ends, which readers may trim, or nothing at all. `also`: more that asks for quotes.
 std::string csv_field(std::string_view text, std::string_view also = {});
+
+// The whole text as a finite decimal number, read alike in every locale:
+// [+-]digits[.digits][e[+-]digits], digits on one side of the point at least. Nothing else: no
+// blanks, NaN, infinity, hexadecimal, overflow.
+std::optional<double> parse_number(std::string_view text);
+
+// Whether the text is a word for a missing value: NaN, NA, N/A, null, none, - and the like.
+bool is_missing(std::string_view text);
+
+// Why parse_number refused this text, and what to do: "\"1,5\" has a comma ...; write ...".
+struct NumberFault {
+  std::string what;
+  std::string remedy;
+};
+NumberFault explain_number(std::string_view text);
+
+// Throws InputError("FILE:LINE:COLUMN: why this is no number, at line L, column C (what it is of);
+// remedy").
+[[noreturn]] void fail_number(const FilePosition& position, std::string_view text,
+                              std::string_view what_it_is);
 
 }  // namespace sharpen

@@ -1,7 +1,7 @@
 // docs/options.md, from the table.
 #include <fmt/format.h>
 
-#include "sharpen/base/reference.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::settings {

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 

@@ -11,7 +11,6 @@
 #include <system_error>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 

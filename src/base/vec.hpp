@@ -2,8 +2,6 @@
 // memory allows and the same bits wherever they are called from.
 #pragma once
 
-#include <cmath>
-
 #include "base/lanes.hpp"
 
 namespace sharpen {

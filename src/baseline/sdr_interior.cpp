@@ -1,7 +1,6 @@
 #include "baseline/sdr_interior.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace sharpen::baseline {
 

@@ -20,7 +20,7 @@ void count_missing(const market::Panel& panel, Diagnosis& diagnosis) {
     for (Index j = 0; j < panel.n(); ++j)
       if (std::isnan(panel.matrix()(t, j))) {
         ++diagnosis.missing_cells;
-        whole[static_cast<std::size_t>(j)] = 0;
+        whole[at(j)] = 0;
       }
   for (const char asset : whole) diagnosis.complete_assets += asset;
 }
@@ -65,12 +65,12 @@ void write_cleaned(const std::string& file, Diagnosis& diagnosis) {
 
 }  // namespace
 
-Diagnosis doctor_answer(const settings::Values& values, std::optional<MemoryPanel> panel,
+Diagnosis doctor_answer(const settings::Values& values, std::optional<market::MemoryPanel> panel,
                         const Log& log) {
   market::check_panel_settings(values);
   keep_inputs(values, {"out"});
   if (panel) check(panel->raw);
-  Diagnosis diagnosis = diagnose(values, raw_panel(values, std::move(panel), log));
+  Diagnosis diagnosis = diagnose(values, market::raw_panel(values, std::move(panel), log));
   if (values.has("out")) write_cleaned(values.text("out"), diagnosis);
   return diagnosis;
 }

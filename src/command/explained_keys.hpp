@@ -49,8 +49,8 @@ Key<Answer> left_out_key(int part, Tickers tickers) {
             if (!answer.explanation) return absent();
             const auto& best = answer.explanation->best_left_out;
             if (!best) return Json(nullptr);
-            return json_of(keys, LeftOut{tickers(answer)[static_cast<std::size_t>(best->asset)],
-                                         best->asset, best->sharpe_gain});
+            return json_of(
+                keys, LeftOut{tickers(answer)[at(best->asset)], best->asset, best->sharpe_gain});
           },
           part, listed(keys, "best_left_out.")};
 }

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "command/json_keys.hpp"
+#include "sharpen/base/build_info.hpp"
 
 namespace sharpen::command {
 
@@ -63,12 +64,22 @@ void append_section(const Section& section, std::string& page) {
   }
 }
 
+Keys<BuildInfo> version_keys() {
+  return answer_keys<BuildInfo>(
+      "version", "`version`",
+      {{{"version", "version of Sharpen", &BuildInfo::version},
+        {"compiler", "compiler it was built with", &BuildInfo::compiler},
+        {"build_type", "CMake's build type", &BuildInfo::build_type},
+        {"blas", "OpenBLAS in its own words: version, options, and the processor it runs on",
+         &BuildInfo::blas}}});
+}
+
 }  // namespace
 
 std::string json_page() {
   std::string page =
       "# JSON\n\nWritten by `sharpen --print-json-md` from the tables of keys in "
-      "`src/command/*_json.cpp`.\n\n";
+      "`src/command`.\n\n";
   page += kIntroduction;
   for (const Section& section :
        {solve_section(), doctor_section(), simulate_section(), backtest_section(), study_section(),
@@ -77,5 +88,9 @@ std::string json_page() {
     append_section(section, page);
   return page;
 }
+
+std::string version_json() { return json_text(json_of(version_keys(), build_info())); }
+
+Section version_section() { return {"--version", {""}, listed(version_keys())}; }
 
 }  // namespace sharpen::command

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <string_view>
 #include <unordered_set>
 
-#include "command/panel_age.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -14,15 +15,103 @@ namespace sharpen::command {
 
 namespace {
 
+using namespace std::chrono;
 using settings::Values;
+
+// How old a panel may be: calendar days from its last row to the day it is used for.
+struct AgeLimit {
+  std::string file;                 // for messages
+  std::optional<std::string> asof;  // the day it is used for; none: today
+  std::optional<long> most;         // days; none: any age, with a warning for an old one
+};
+
+// First and last day of a date; a month or a year has more than one.
+struct Span {
+  sys_days first, last;
+};
+
+std::optional<Span> span_of(std::string_view text) {
+  std::string digits;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool dash = text[i] == '-' && (i == 4 || (i == 7 && text[4] == '-'));
+    if (dash) continue;
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    digits += text[i];
+  }
+  const std::size_t dashes = text.size() - digits.size();
+  const bool known = (digits.size() == 8 && (dashes == 0 || dashes == 2)) ||
+                     (digits.size() == 6 && dashes <= 1) || (digits.size() == 4 && dashes == 0);
+  if (!known) return std::nullopt;
+  const auto number = [&](std::size_t at, std::size_t size) {
+    return static_cast<unsigned>(std::stoul(digits.substr(at, size)));
+  };
+  const year y(static_cast<int>(number(0, 4)));
+  if (y == year(0)) return std::nullopt;
+  if (digits.size() == 4) return Span{sys_days(y / January / 1), sys_days(y / December / 31)};
+  const month m(number(4, 2));
+  if (!m.ok()) return std::nullopt;
+  if (digits.size() == 6) return Span{sys_days(y / m / 1), sys_days(y / m / std::chrono::last)};
+  const year_month_day day(y, m, std::chrono::day(number(6, 2)));
+  if (!day.ok()) return std::nullopt;
+  return Span{sys_days(day), sys_days(day)};
+}
+
+std::string text_of(sys_days date) {
+  const year_month_day ymd(date);
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(ymd.year()),
+                     static_cast<unsigned>(ymd.month()), static_cast<unsigned>(ymd.day()));
+}
+
+// Somewhere on earth it may be tomorrow already.
+constexpr days kTimeZones = days(1);
+// Prices older than this, or than two periods, are worth a word.
+constexpr long kFresh = 7;
+
+void refuse_future(const AgeLimit& limit, const Span& end, sys_days today) {
+  if (end.first <= today + kTimeZones) return;
+  throw InputError(
+      fmt::format("{}: its last date, {}, is in the future (today is {}); correct the dates, or "
+                  "say by ‹--asof› "
+                  "DATE when the portfolio begins",
+                  shown_file(limit.file), text_of(end.last), text_of(today)));
+}
+
+void check_asof(const std::string& text) {
+  if (!span_of(text))
+    throw InputError(fmt::format("asof = {} is not a date; write YYYY-MM-DD, YYYY-MM or YYYY",
+                                 text.empty() ? "''" : printable(text)));
+}
+
+// The age in days of a panel that ends with the date `last`, one before it being `before` ("" if
+// none). A month ends with its last day. Throws InputError for an older panel than allowed, and for
+// one that ends after today although no --asof says so. Dates of another form have no age.
+std::optional<long> checked_age(const AgeLimit& limit, const std::string& before,
+                                const std::string& last, std::vector<std::string>& warnings) {
+  const std::optional<Span> end = span_of(last), previous = span_of(before);
+  if (!end) return std::nullopt;
+  const sys_days today = floor<days>(system_clock::now());
+  if (!limit.asof) refuse_future(limit, *end, today);
+  const sys_days day = limit.asof ? span_of(*limit.asof)->last : today;
+  const long age = std::max<long>(0, static_cast<long>((day - end->last).count()));
+  const std::string when = fmt::format("{} ({})", limit.asof ? "‹--asof›" : "today", text_of(day));
+  if (limit.most && age > *limit.most)
+    throw InputError(fmt::format(
+        "{}: is stale: its last date, {}, is {} before {}, and ‹--max-age› allows {}; give a newer "
+        "file, or a larger ‹--max-age›",
+        shown_file(limit.file), last, counted(age, "day"), when, *limit.most));
+  const long period = previous ? static_cast<long>((end->last - previous->last).count()) : 1;
+  if (!limit.most && age > std::max(kFresh, 2 * period))
+    warnings.push_back(
+        fmt::format("the last date, {}, is {} before {}; ‹--max-age DAYS› refuses what is too old",
+                    last, counted(age, "day"), when));
+  return age;
+}
 
 // Rows before the window that cleaning looks at: enough to tell a split from a restless asset.
 // What is further back cannot change today's portfolio.
 constexpr Index kContext = 250;
 constexpr std::size_t kMostMissing = 50;
 constexpr std::size_t kMostNames = 8;
-
-std::string shown_file(const std::string& file) { return printable(file, 4 * file.size()); }
 
 std::optional<std::string> optional_text(const Values& values, std::string_view name) {
   if (!values.has(name)) return std::nullopt;
@@ -61,7 +150,7 @@ void keep_last_rows(market::Panel& panel, Index rows) {
 void keep_prices(const market::Panel& panel, std::unordered_map<std::string, double>& prices) {
   for (Index j = 0; j < panel.n(); ++j) {
     const double price = panel.matrix()(panel.rows() - 1, j);
-    if (price > 0.0) prices[panel.tickers[static_cast<std::size_t>(j)]] = price;
+    if (price > 0.0) prices[panel.tickers[at(j)]] = price;
   }
 }
 
@@ -85,8 +174,7 @@ Window window_of(const PredictInput& input) {
         "{}: has {} return{}{}, and the model looks back over {}; give more rows",
         shown_file(input.file), have, have == 1 ? "" : "s",
         have == 0 ? std::string() : fmt::format(" up to {}", input.returns.dates.back()), rows));
-  return {input.returns.dates[static_cast<std::size_t>(have - rows)], input.returns.dates.back(),
-          rows};
+  return {input.returns.dates[at(have - rows)], input.returns.dates.back(), rows};
 }
 
 void refuse_gaps(const PredictInput& input) {
@@ -96,8 +184,7 @@ void refuse_gaps(const PredictInput& input) {
     for (Index t = 0; t < window.rows; ++t) {
       if (!std::isnan(window(t, j))) continue;
       const auto row = static_cast<std::size_t>(input.returns.rows() - window.rows + t);
-      gaps.push_back(fmt::format("{} (on {})",
-                                 printable(input.returns.tickers[static_cast<std::size_t>(j)], 24),
+      gaps.push_back(fmt::format("{} (on {})", printable(input.returns.tickers[at(j)], 24),
                                  input.returns.dates[row]));
       break;
     }
@@ -156,7 +243,7 @@ std::string some_names(const std::vector<std::string>& names, std::size_t most) 
 }
 
 PredictInput read_predict_input(const Values& values, std::optional<learn::Model> model,
-                                std::optional<MemoryPanel> panel, const Log& log) {
+                                std::optional<market::MemoryPanel> panel, const Log& log) {
   if (!values.has("model") && !model)
     throw InputError("no model given; give ‹--model FILE›, as ‹sharpen train› wrote it");
   if (values.has("asof")) check_asof(values.text("asof"));
@@ -164,7 +251,7 @@ PredictInput read_predict_input(const Values& values, std::optional<learn::Model
   input.model = model ? std::move(*model) : learn::read_model(values.text("model"));
   log.info(fmt::format("model of {} assets and {} members, trained on {} to {}", input.model.n(),
                        input.model.members.size(), input.model.first_date, input.model.last_date));
-  market::RawPanel raw = raw_panel(values, std::move(panel), log);
+  market::RawPanel raw = market::raw_panel(values, std::move(panel), log);
   input.file = raw.file;
   if (values.has("asof"))
     raw.panel = market::select_dates(raw.panel, std::nullopt, values.text("asof"));

@@ -9,6 +9,6 @@ namespace sharpen::command {
 // return in the window, and one that is older than --max-age or from the future.
 // `model`, `panel`: what the caller has in memory, none: they are read.
 PredictInput read_predict_input(const settings::Values& values, std::optional<learn::Model> model,
-                                std::optional<MemoryPanel> panel, const Log& log);
+                                std::optional<market::MemoryPanel> panel, const Log& log);
 
 }  // namespace sharpen::command

@@ -7,13 +7,15 @@
 #include <optional>
 #include <system_error>
 
+#include "command/json_keys.hpp"
+#include "command/model_settings.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/keep_inputs.hpp"
 #include "sharpen/command/train.hpp"
-#include "sharpen/learn/configure.hpp"
 #include "sharpen/learn/framework.hpp"
+#include "sharpen/learn/settings.hpp"
 
 namespace sharpen::command {
 
@@ -28,10 +30,7 @@ struct Job {
   learn::TrainSettings settings;
 };
 
-std::string shown(const fs::path& file) {
-  const std::string name = file.string();
-  return printable(name, 4 * name.size());
-}
+std::string shown(const fs::path& file) { return shown_file(file.string()); }
 
 void check_framework(const Values& values) {
   const std::string& framework = values.text("framework");
@@ -98,9 +97,9 @@ class Checkpoints {
   if (!diverged.last_good) throw Failure(fmt::format("{}; nothing was written", diverged.marked()));
   learn::write_model(*diverged.last_good, out);
   checkpoints.remove();
-  throw Failure(fmt::format("{}; {} holds the last good model, of {} member{}", diverged.marked(),
-                            shown(out), diverged.last_good->members.size(),
-                            diverged.last_good->members.size() == 1 ? "" : "s"));
+  throw Failure(
+      fmt::format("{}; {} holds the last good model, of {}", diverged.marked(), shown(out),
+                  counted(static_cast<Index>(diverged.last_good->members.size()), "member")));
 }
 
 // Kept beside the model while it is trained, unless there is no file to be beside.
@@ -158,7 +157,7 @@ void warn_of_warm_starts(TrainAnswer& answer) {
         early, model.members.size()));
 }
 
-Job read_training(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
+Job read_training(const Values& values, std::optional<market::MemoryPanel> panel, const Log& log) {
   check_framework(values);
   Job job{.answer = {.values = values}, .settings = learn::training_settings(values)};
   keep_inputs(values, {"out"});
@@ -166,8 +165,56 @@ Job read_training(const Values& values, std::optional<MemoryPanel> panel, const 
     throw InputError(fmt::format(
         "{} = available cannot be trained on, which needs every asset throughout; use complete",
         values.given_as("universe")));
-  job.answer.input = panel_input(values, std::move(panel), log);
+  job.answer.input = market::panel_input(values, std::move(panel), log);
   return job;
+}
+
+Keys<TrainAnswer> train_keys() {
+  return answer_keys<TrainAnswer>(
+      "train", "`train`",
+      {{{"out", "the model file", [](auto& a) { return a.values.text("out"); }},
+        {"framework", "`pfl` or `dfl`", [](auto& a) { return a.values.text("framework"); }},
+        {"preset", "`default` or `paper`", [](auto& a) { return a.values.text("preset"); }},
+        {"n", "assets, and most names to hold", [](auto& a) { return a.model.n(); }},
+        {"k", "", [](auto& a) { return a.model.settings.k.of(a.model.n(), "k"); }},
+        {"alpha", "weight of the decision loss; 0 for `pfl`",
+         [](auto& a) { return a.model.settings.alpha; }},
+        {"network", "`joint` or `shared`, and the parameters of one member",
+         [](auto& a) { return name(a.model.settings.network); }},
+        {"parameters", "",
+         [](auto& a) { return a.model.settings.shape(a.model.n()).parameters(); }},
+        {"from", "first and last date of the returns, validation included",
+         [](auto& a) { return a.model.first_date; }},
+        {"to", "", [](auto& a) { return a.model.last_date; }},
+        {"samples", "samples that train, and that validate",
+         [](auto& a) { return a.model.samples; }},
+        {"validation_samples", "", [](auto& a) { return a.model.validation_samples; }},
+        {"validation_from", "date of the first validated period; null without validation",
+         [](auto& a) { return text_or_null(a.model.validation_from); }},
+        list<TrainAnswer>("members", "one object per member",
+                          member_keys("epochs run, and the one that was kept",
+                                      "decision loss of the kept epoch; null without validation",
+                                      "likewise; they chose the epoch, and flatter"),
+                          [](auto& a) { return members_of(a.model); }),
+        {"seed", "as given", [](auto& a) { return a.model.settings.seed; }},
+        {"seconds", "time taken", &TrainAnswer::seconds},
+        {"warnings", "list of texts", &TrainAnswer::warnings}}});
+}
+
+// Its keys are listed in words.
+Keys<PlannedTraining> plan_keys() {
+  return answer_keys<PlannedTraining>(
+      "train", "",
+      {{{"dry_run", "", [](auto&) { return true; }},
+        {"samples", "", [](auto& p) { return p.plan.samples; }},
+        {"validation_samples", "", [](auto& p) { return p.plan.validation_samples; }},
+        {"batches_per_epoch", "", [](auto& p) { return p.plan.batches; }},
+        {"parameters", "", [](auto& p) { return p.plan.parameters; }},
+        {"members", "", [](auto& p) { return p.settings.ensemble; }},
+        {"epochs_at_most", "", [](auto& p) { return p.settings.epochs; }},
+        {"minutes_at_most", "", [](auto& p) { return p.plan.minutes; }},
+        {"gigabytes", "", [](auto& p) { return p.plan.gigabytes; }},
+        {"warnings", "", [](auto&) { return Json::array(); }}}});
 }
 
 }  // namespace
@@ -183,8 +230,8 @@ PlannedTraining plan_training(const Values& values, const Log& log) {
   return {learn::plan_training(job.answer.input.returns, job.settings, threads), job.settings};
 }
 
-TrainAnswer train_answer(const Values& values, std::optional<MemoryPanel> panel, const Log& log,
-                         const learn::TrainControl& control) {
+TrainAnswer train_answer(const Values& values, std::optional<market::MemoryPanel> panel,
+                         const Log& log, const learn::TrainControl& control) {
   Job job = read_training(values, std::move(panel), log);
   control.begin("training");
   const auto start = std::chrono::steady_clock::now();
@@ -197,6 +244,19 @@ TrainAnswer train_answer(const Values& values, std::optional<MemoryPanel> panel,
                          answer.input.warnings.end());
   warn_of_warm_starts(answer);
   return answer;
+}
+
+std::string train_json(const TrainAnswer& answer) { return json_text<train_keys>(answer); }
+
+std::string plan_json(const PlannedTraining& planned) { return json_text<plan_keys>(planned); }
+
+Section train_section() {
+  return {"train",
+          {"",
+           "With `--dry-run`: `schema_version`, `command`, `dry_run` (true), `samples`, "
+           "`validation_samples`,\n`batches_per_epoch`, `parameters`, `members`, "
+           "`epochs_at_most`, `minutes_at_most`, `gigabytes`,\n`warnings`."},
+          listed(train_keys())};
 }
 
 }  // namespace sharpen::command

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "learn/objective.hpp"
 #include "learn/samples.hpp"

@@ -10,7 +10,7 @@
 #include <unordered_set>
 
 #include "base/binary_file.hpp"
-#include "base/file_position.hpp"
+#include "base/input_file.hpp"
 #include "learn/model_file.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"

@@ -48,7 +48,7 @@ Index add_product(Index a, Index b, Index c) {
 
 Index Shape::width(Index layer) const {
   if (layer == 0) return inputs;
-  return layer == layers() ? outputs : hidden[static_cast<std::size_t>(layer - 1)];
+  return layer == layers() ? outputs : hidden[at(layer - 1)];
 }
 
 Index Shape::parameters() const {

@@ -3,7 +3,6 @@
 #include <limits>
 #include <string>
 
-#include "learn/gemm.hpp"
 #include "learn/network_memory.hpp"
 #include "sharpen/base/error.hpp"
 

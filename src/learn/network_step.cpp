@@ -5,7 +5,6 @@
 #include <numeric>
 #include <string>
 
-#include "learn/gemm.hpp"
 #include "learn/network_memory.hpp"
 #include "sharpen/base/error.hpp"
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/learn/framework.hpp"
 
 namespace sharpen::learn {
 
@@ -59,6 +60,20 @@ layer::LayerSettings TrainSettings::layer_for(Index n) const {
 Shape TrainSettings::shape(Index n) const {
   const bool joint = network == NetworkKind::joint;
   return {.inputs = joint ? lookback * n : lookback, .hidden = hidden, .outputs = joint ? n : 1};
+}
+
+TrainSettings training_settings(const settings::Values& values) {
+  if (values.count_or_all("lookback").all)
+    throw InputError(fmt::format(
+        "{} = all has no meaning for a network, whose windows have one length; give a number",
+        values.given_as("lookback")));
+  TrainSettings out;
+  settings::fill(values, out);
+  settings::fill(values, out.adam);
+  settings::fill(values, out.layer);
+  out.layer.sizing = layer::sizing_settings(values);
+  if (!framework_named(values.text("framework")).decides) out.alpha = 0.0;
+  return out;
 }
 
 }  // namespace sharpen::learn

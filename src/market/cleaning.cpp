@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "base/file_position.hpp"
+#include "base/input_file.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 

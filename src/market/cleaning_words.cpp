@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/file_position.hpp"
+#include "base/input_file.hpp"
 #include "sharpen/market/cleaning.hpp"
 
 namespace sharpen::market {

@@ -7,9 +7,8 @@
 #include <unordered_map>
 
 #include "base/csv.hpp"
-#include "base/number.hpp"
-#include "base/text_file.hpp"
-#include "market/panel_header.hpp"
+#include "base/input_file.hpp"
+#include "market/panel_csv.hpp"
 #include "sharpen/market/moments.hpp"
 
 namespace sharpen::market {

@@ -5,10 +5,8 @@
 #include <limits>
 #include <new>
 
-#include "base/file_position.hpp"
+#include "base/csv.hpp"
 #include "base/input_file.hpp"
-#include "base/number.hpp"
-#include "base/text_file.hpp"
 #include "sharpen/market/moments.hpp"
 
 namespace sharpen::market {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/file_position.hpp"
+#include "base/input_file.hpp"
 #include "market/calendar.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"

@@ -101,10 +101,9 @@ void check_cells(const RawPanel& raw) {
       const KindFault fault = std::isinf(value)
                                   ? KindFault{"is not a number", "leave it out, or correct it"}
                                   : below_least(raw.kind);
-      throw InputError(
-          fmt::format("{}{} {} ({}, column {}); {}", file_prefix(raw.file), shortest(value),
-                      fault.what, printable(raw.panel.dates[static_cast<std::size_t>(t)]),
-                      printable(raw.panel.tickers[static_cast<std::size_t>(j)]), fault.remedy));
+      throw InputError(fmt::format("{}{} {} ({}, column {}); {}", file_prefix(raw.file),
+                                   shortest(value), fault.what, printable(raw.panel.dates[at(t)]),
+                                   printable(raw.panel.tickers[at(j)]), fault.remedy));
     }
   check_kind(raw.panel.values, raw.kind, raw.file);
 }
@@ -185,12 +184,19 @@ PanelInput read_panel_input(const Values& values, const Log& log) {
   return input;
 }
 
-PanelInput memory_panel_input(const Values& values, RawPanel raw, bool dated) {
-  check_cells(raw);
-  cut_panel(values, raw);
-  PanelInput input = clean_panel_input(values, std::move(raw));
-  if (dated) doubt_periods(values, input.returns, input.warnings);
+PanelInput panel_input(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
+  if (!panel) return read_panel_input(values, log);
+  check_cells(panel->raw);
+  cut_panel(values, panel->raw);
+  PanelInput input = clean_panel_input(values, std::move(panel->raw));
+  if (panel->dated) doubt_periods(values, input.returns, input.warnings);
   return input;
+}
+
+RawPanel raw_panel(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
+  if (!panel) return read_raw_panel(values, log);
+  cut_panel(values, panel->raw);
+  return std::move(panel->raw);
 }
 
 PanelInput clean_panel_input(const Values& values, RawPanel raw) {

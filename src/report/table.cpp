@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "report/table_writers.hpp"
+#include "report/table_builder.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::report {

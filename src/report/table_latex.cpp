@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "report/table_writers.hpp"
+#include "report/table_builder.hpp"
 #include "sharpen/report/table.hpp"
 
 namespace sharpen::report {

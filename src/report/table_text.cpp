@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "report/table_writers.hpp"
+#include "report/table_builder.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/table.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sharpen/layer/configure.hpp"
+#include "sharpen/layer/sizing.hpp"
 
 namespace sharpen::solve {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/baseline/net_bound.hpp"
+#include "sharpen/baseline/bounds.hpp"
 #include "sharpen/solve/configure.hpp"
 
 namespace sharpen::solve {

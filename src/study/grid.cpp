@@ -1,5 +1,4 @@
 #include "sharpen/study/grid.hpp"
-#include "sharpen/base/reference.hpp"
 
 #include <fmt/format.h>
 

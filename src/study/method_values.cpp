@@ -7,7 +7,6 @@
 #include "base/settings_toml.hpp"
 #include "sharpen/backtest/configure.hpp"
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/panel_input.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "sharpen/base/reference.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::study {

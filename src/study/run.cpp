@@ -1,22 +1,18 @@
 #include "sharpen/study/run.hpp"
-#include "sharpen/base/reference.hpp"
+#include "sharpen/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "sharpen/backtest/configure.hpp"
-#include "sharpen/base/error.hpp"
 #include "study/jobs.hpp"
-#include "study/schedule.hpp"
 
 namespace sharpen::study {
 

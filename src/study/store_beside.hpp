@@ -5,7 +5,6 @@
 // elsewhere. Studies have no such journals, and no write-ahead logs.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 

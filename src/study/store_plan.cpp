@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/reading.hpp"
 #include "study/store_rows.hpp"

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "backtest/panels.hpp"
-#include "sharpen/backtest/saved_run.hpp"
+#include "sharpen/backtest/run_files.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "support/program.hpp"

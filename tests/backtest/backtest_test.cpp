@@ -11,7 +11,6 @@
 
 #include "backtest/panels.hpp"
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 
 namespace sharpen::backtest::testing {
 namespace {

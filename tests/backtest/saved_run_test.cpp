@@ -1,4 +1,4 @@
-#include "sharpen/backtest/saved_run.hpp"
+#include "sharpen/backtest/run_files.hpp"
 
 #include <gtest/gtest.h>
 

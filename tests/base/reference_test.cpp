@@ -1,8 +1,6 @@
-#include "sharpen/base/reference.hpp"
+#include "sharpen/base/error.hpp"
 
 #include <gtest/gtest.h>
-
-#include "sharpen/base/error.hpp"
 
 namespace sharpen {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sharpen/baseline/net_bound.hpp"
+#include "sharpen/baseline/bounds.hpp"
 #include "sharpen/select/select.hpp"
 #include "support/problems.hpp"
 

@@ -61,7 +61,7 @@ Values values_of(settings::Command command,
   return values;
 }
 
-command::MemoryPanel in_memory(const market::Panel& returns) {
+market::MemoryPanel in_memory(const market::Panel& returns) {
   return {.raw = {.file = "returns", .kind = market::PanelKind::returns, .panel = returns}};
 }
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sharpen/learn/configure.hpp"
-
 namespace sharpen::learn {
 namespace {
 

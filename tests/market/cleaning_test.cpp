@@ -1,7 +1,7 @@
 // Cleaning: what each mode does, gaps and universes, and the suspects that the real data are known
 // to hold.
 #include "sharpen/market/cleaning.hpp"
-#include "sharpen/base/reference.hpp"
+#include "sharpen/base/error.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -11,7 +11,6 @@
 
 #include "sharpen/backtest/configure.hpp"
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/reference.hpp"
 #include "study/small_study.hpp"
 
 namespace sharpen::study {

@@ -1,11 +1,9 @@
 // pfl and dfl: expected returns of networks, each trained on rows before those it is asked about.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "sharpen/backtest/policies.hpp"

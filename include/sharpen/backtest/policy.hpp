@@ -54,10 +54,10 @@ class Policy {
 
   // Whether the asset may be held at all by a decision at the end of panel row `row`. For what
   // the policy itself may lack, such as a prediction; windows with gaps are the engine's affair.
-  virtual bool usable(Index row, Index asset) const;
+  virtual bool usable(Index /*row*/, Index /*asset*/) const { return true; }
 
   // Decisions per batch: few enough to share the memory of m assets and windows of T rows.
-  virtual Index batch_size(Index m, Index T) const;
+  virtual Index batch_size(Index /*m*/, Index /*T*/) const { return 32; }
 
   // True for a policy that carries something from one decision to the next: its batches then
   // come one after the other, oldest first.

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sharpen/base/view.hpp"
 
@@ -46,6 +47,11 @@ bool is_utf8(std::string_view text);
 
 // Characters (code points) of UTF-8 text.
 std::size_t display_width(std::string_view text);
+
+// Text in columns, for terminals. The first column is set left, the others right; rows as wide as
+// the header. Every line starts with two spaces.
+std::string render_table(const std::vector<std::string>& header,
+                         const std::vector<std::vector<std::string>>& rows);
 
 // The shortest decimal that reads back to the same double: "0.1", "1e-300", "nan", "inf".
 std::string shortest(double value);

@@ -5,7 +5,6 @@
 // What calls BLAS between the calls of its user (a risk model, a solver) keeps a Threads(1).
 #pragma once
 
-#include <functional>
 #include <memory>
 
 #include "sharpen/base/view.hpp"

@@ -17,16 +17,14 @@
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/baseline/sdr.hpp"
+#include "sharpen/layer/sizing.hpp"
 #include "sharpen/risk/risk.hpp"
 
 namespace sharpen::baseline {
 
 enum class Bound { best, sdp, perspective };
-inline constexpr std::array<Named<Bound>, 3> kBounds = {
-    {{Bound::best, "best"}, {Bound::sdp, "sdp"}, {Bound::perspective, "perspective"}}};
-constexpr const auto& names(Bound) { return kBounds; }
-
-std::string_view name(Bound bound);
+constexpr std::array<std::string_view, 3> names(Bound) { return {"best", "sdp", "perspective"}; }
+constexpr std::string_view name(Bound bound) { return name_of(bound); }
 
 struct BoundSettings {
   Index k = 1;
@@ -54,5 +52,18 @@ double root_above(double value);
 // and one otherwise. Never throws for the values of mu.
 SharpeBound sharpe_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu,
                                const BoundSettings& settings);
+
+// The same where the net position may not be negative.
+//
+// For every y with 1^T y >= 0 and every s >= 0, mu^T y <= (mu + s 1)^T y. So any bound for the
+// signal mu + s 1 holds for those portfolios under mu. With s = -B/A where B < 0 (the t = 0 face,
+// tangent.hpp) it is exact for k = n, and much smaller than the bound for mu, whose best portfolios
+// are net short.
+//
+// No portfolio of at most k names that `net` allows has a larger Sharpe ratio. The smaller of the
+// bounds for mu and for mu + s 1, which accounts for the rounding of that sum. Up to 600 assets;
+// beyond that the bound for mu.
+SharpeBound net_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu, layer::Net net,
+                            const BoundSettings& settings);
 
 }  // namespace sharpen::baseline

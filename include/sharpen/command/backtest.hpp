@@ -9,7 +9,6 @@
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/command/memory_panel.hpp"
 #include "sharpen/command/output_folder.hpp"
 #include "sharpen/learn/model.hpp"
 #include "sharpen/market/panel_input.hpp"
@@ -33,7 +32,7 @@ struct BacktestAnswer {
 
 // What the caller has in memory: it is not read from the files that settings name.
 struct BacktestInputs {
-  std::optional<MemoryPanel> panel = {};
+  std::optional<market::MemoryPanel> panel = {};
   std::optional<market::Panel> signal = {};
   std::optional<learn::Model> model = {};
 };

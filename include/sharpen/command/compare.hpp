@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sharpen/backtest/saved_run.hpp"
+#include "sharpen/backtest/run_files.hpp"
 #include "sharpen/backtest/statistics.hpp"
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/settings.hpp"

@@ -7,7 +7,6 @@
 
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/command/memory_panel.hpp"
 #include "sharpen/market/panel_input.hpp"
 
 namespace sharpen::command {
@@ -27,7 +26,7 @@ struct Diagnosis {
 
 // Writes the cleaned panel where --out says, if it does. `panel`: what the caller has in memory,
 // none: what the settings name is read. Throws InputError for settings that do not fit it.
-Diagnosis doctor_answer(const settings::Values& values, std::optional<MemoryPanel> panel,
+Diagnosis doctor_answer(const settings::Values& values, std::optional<market::MemoryPanel> panel,
                         const Log& log);
 
 std::string doctor_json(const Diagnosis& diagnosis);

@@ -1,24 +1,64 @@
 // sharpen predict: a trained model, the latest prices, and the portfolio for the next period.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "sharpen/backtest/run_files.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/command/memory_panel.hpp"
 #include "sharpen/command/solve.hpp"
-#include "sharpen/command/trade_list.hpp"
 #include "sharpen/learn/ensemble.hpp"
 #include "sharpen/learn/model.hpp"
 #include "sharpen/market/panel.hpp"
+#include "sharpen/market/panel_input.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::command {
+
+// From the weights held to the weights wanted: one row per name that changes, in weights and, for
+// an account of a given size, in shares.
+//   shares = round(weight * capital / price / lot) * lot,  half away from zero.
+
+// What turns weights into shares.
+struct Sizes {
+  double capital = 0.0;
+  double lot = 1.0;
+  std::unordered_map<std::string, double> prices = {};
+
+  double price(const std::string& asset) const;                  // NaN if there is none
+  double shares(const std::string& asset, double weight) const;  // NaN without a price
+};
+
+struct TradeRow {
+  std::string asset;
+  double from = 0.0, to = 0.0;  // weights
+  // NaN without sizes, or without a price.
+  double price = std::numeric_limits<double>::quiet_NaN();
+  double shares_from = price, shares_to = price;
+
+  double trade() const { return to - from; }
+  double shares() const { return shares_to - shares_from; }
+};
+
+// Wanted names first, in their order, then names that are only held. `sizes` may be null.
+std::vector<TradeRow> trade_list(const std::vector<backtest::NamedWeight>& held,
+                                 const std::vector<backtest::NamedWeight>& wanted,
+                                 const Sizes* sizes);
+
+// asset,from,to,trade; with sizes also price,shares.
+std::string trade_csv(const std::vector<TradeRow>& trades, bool with_shares);
+
+// Sum of |trade|.
+double turnover(const std::vector<TradeRow>& trades);
+
+// A share count in full: 100000, not 1e+05; "" for NaN.
+std::string share_text(double shares);
 
 // A model, and the panel that ends where the portfolio shall begin, its columns matched to the
 // model's assets by name.
@@ -68,7 +108,7 @@ struct Prediction : solve::Choice {
 // What the caller has in memory: it is not read from the files that settings name.
 struct PredictInputs {
   std::optional<learn::Model> model = {};
-  std::optional<MemoryPanel> panel = {};
+  std::optional<market::MemoryPanel> panel = {};
   std::optional<std::vector<backtest::NamedWeight>> previous = {};
 };
 

@@ -9,8 +9,8 @@
 
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/command/memory_panel.hpp"
 #include "sharpen/market/moments.hpp"
+#include "sharpen/market/panel_input.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::command {
@@ -22,7 +22,7 @@ using solve::Window;
 // What the caller has in memory, one of them at most: it is not read from the files that settings
 // name.
 struct SolveInputs {
-  std::optional<MemoryPanel> panel = {};
+  std::optional<market::MemoryPanel> panel = {};
   std::optional<market::Moments> moments = {};
 };
 

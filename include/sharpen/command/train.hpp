@@ -7,7 +7,6 @@
 
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/command/memory_panel.hpp"
 #include "sharpen/learn/train.hpp"
 #include "sharpen/market/panel_input.hpp"
 
@@ -34,7 +33,7 @@ void check_training_settings(const settings::Values& values);
 // Trains, and writes the model where --out says, if it does; its epochs are then kept beside it
 // until it is done. `panel`: what the caller has in memory, none: what the settings name is read.
 // Throws InputError, and Failure for a training that was stopped or diverged.
-TrainAnswer train_answer(const settings::Values& values, std::optional<MemoryPanel> panel,
+TrainAnswer train_answer(const settings::Values& values, std::optional<market::MemoryPanel> panel,
                          const Log& log, const learn::TrainControl& control);
 PlannedTraining plan_training(const settings::Values& values, const Log& log);
 

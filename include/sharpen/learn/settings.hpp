@@ -8,7 +8,7 @@
 
 #include "sharpen/base/named.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/layer/configure.hpp"
+#include "sharpen/layer/sizing.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/network.hpp"
 #include "sharpen/risk/risk.hpp"
@@ -19,9 +19,7 @@ enum class NetworkKind {
   joint,   // all T n returns of a window in, n expectations out
   shared,  // the T returns of one asset in, its expectation out; one network for every asset
 };
-inline constexpr std::array<Named<NetworkKind>, 2> kNetworkKinds = {
-    {{NetworkKind::joint, "joint"}, {NetworkKind::shared, "shared"}}};
-constexpr const auto& names(NetworkKind) { return kNetworkKinds; }
+constexpr std::array<std::string_view, 2> names(NetworkKind) { return {"joint", "shared"}; }
 constexpr std::string_view name(NetworkKind value) { return name_of(value); }
 
 // How alpha weighs the decision gradient against the prediction gradient at mu:
@@ -29,18 +27,14 @@ enum class Mixing {
   literal,   // as they come: alpha (-r'w) + (1 - alpha) |mu - r|^2
   balanced,  // the decision gradient scaled to the root mean square of the other, batch by batch
 };
-inline constexpr std::array<Named<Mixing>, 2> kMixings = {
-    {{Mixing::literal, "literal"}, {Mixing::balanced, "balanced"}}};
-constexpr const auto& names(Mixing) { return kMixings; }
+constexpr std::array<std::string_view, 2> names(Mixing) { return {"literal", "balanced"}; }
 constexpr std::string_view name(Mixing value) { return name_of(value); }
 
 enum class DecisionLoss {
   mean_return,  // "return": -r'w, the paper's
   sharpe,       // -mean(r'w) / sd(r'w) over the batch
 };
-inline constexpr std::array<Named<DecisionLoss>, 2> kDecisionLosses = {
-    {{DecisionLoss::mean_return, "return"}, {DecisionLoss::sharpe, "sharpe"}}};
-constexpr const auto& names(DecisionLoss) { return kDecisionLosses; }
+constexpr std::array<std::string_view, 2> names(DecisionLoss) { return {"return", "sharpe"}; }
 constexpr std::string_view name(DecisionLoss value) { return name_of(value); }
 
 // The layer's own defaults, but masked (docs/learning.md says why), and sized to a volatility of
@@ -89,5 +83,8 @@ struct TrainSettings {
   Shape shape(Index n) const;                     // of one network
   layer::LayerSettings layer_for(Index n) const;  // with its k
 };
+
+// Of a command that takes the settings of a training. framework = pfl is a training with alpha 0.
+TrainSettings training_settings(const settings::Values& values);
 
 }  // namespace sharpen::learn

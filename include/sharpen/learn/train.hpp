@@ -11,9 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"

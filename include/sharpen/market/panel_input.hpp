@@ -54,9 +54,18 @@ void cut_panel(const settings::Values& values, RawPanel& raw);
 // The rest of it, for a panel from wherever: cleaned, then simple returns. An empty name of a file
 // stands for a panel from memory.
 PanelInput clean_panel_input(const settings::Values& values, RawPanel raw);
-// All of it for a panel from memory, its cells checked as those of a file are; raw.file names it in
-// messages. `dated`: whether the labels of its rows are dates, from which periods a year can be
-// told.
-PanelInput memory_panel_input(const settings::Values& values, RawPanel raw, bool dated);
+
+// A panel that the caller has in memory, in the place of the file that settings name.
+struct MemoryPanel {
+  RawPanel raw;       // its file is what messages call it
+  bool dated = true;  // whether the labels of its rows are dates, which tell periods a year
+};
+
+// Cut by the settings, and for the first also cleaned, its cells checked as those of a file are;
+// read from a file without a panel.
+PanelInput panel_input(const settings::Values& values, std::optional<MemoryPanel> panel,
+                       const Log& log);
+RawPanel raw_panel(const settings::Values& values, std::optional<MemoryPanel> panel,
+                   const Log& log);
 
 }  // namespace sharpen::market

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/view.hpp"

@@ -1,5 +1,3 @@
-#include "sharpen/base/reference.hpp"
-
 #include "sharpen/base/error.hpp"
 
 namespace sharpen {

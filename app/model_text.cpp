@@ -1,0 +1,139 @@
+// Answers about models on a terminal: those of sharpen train and sharpen inspect.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <vector>
+
+#include "commands.hpp"
+#include "sharpen/base/text.hpp"
+
+namespace sharpen::app {
+
+namespace {
+
+using learn::Model;
+
+std::string line(std::string_view name, const std::string& text) {
+  return fmt::format("{:<12} {}\n", name, text);
+}
+
+struct Spread {
+  double mean = 0.0, sd = 0.0;
+};
+
+Spread spread(const std::vector<double>& x) {
+  Spread out;
+  for (const double v : x) out.mean += v / static_cast<double>(x.size());
+  for (const double v : x) out.sd += (v - out.mean) * (v - out.mean);
+  out.sd = x.size() > 1 ? std::sqrt(out.sd / static_cast<double>(x.size() - 1)) : 0.0;
+  return out;
+}
+
+std::string validation_text(const Model& model) {
+  if (model.validation_from.empty()) return "none: all epochs were run";
+  std::vector<double> sharpes;
+  for (const learn::Member& member : model.members)
+    sharpes.push_back(member.validation_sharpe * std::sqrt(model.periods_per_year));
+  const Spread s = spread(sharpes);
+  return fmt::format("from {}: Sharpe {:.2f}{} annualised, which chose the epoch and flatters",
+                     model.validation_from, s.mean,
+                     sharpes.size() > 1 ? fmt::format(" ± {:.2f} (sd over members)", s.sd) : "");
+}
+
+// "12 345 678" is easier to read than 12345678.
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, " ");
+  return digits;
+}
+
+// "AAPL, MSFT, ..." in lines of at most this width.
+std::string wrapped_tickers(const std::vector<std::string>& tickers) {
+  constexpr std::size_t kWidth = 78;
+  std::string out, line = " ";
+  for (std::size_t i = 0; i < tickers.size(); ++i) {
+    const std::string word = printable(tickers[i], 40) + (i + 1 < tickers.size() ? "," : "");
+    if (display_width(line) + 1 + display_width(word) > kWidth && line != " ") {
+      out += line + "\n";
+      line = " ";
+    }
+    line += " " + word;
+  }
+  return out + line + "\n";
+}
+
+std::string members_table(const Model& model) {
+  const auto number = [](double value) {
+    return std::isfinite(value) ? fmt::format("{:.4g}", value) : std::string("-");
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t m = 0; m < model.members.size(); ++m) {
+    const learn::Member& member = model.members[m];
+    rows.push_back({std::to_string(m + 1), std::to_string(member.epochs),
+                    std::to_string(member.best_epoch), number(member.validation_loss),
+                    number(member.validation_sharpe),
+                    number(member.validation_sharpe * std::sqrt(model.periods_per_year))});
+  }
+  return render_table({"member", "epochs", "best", "validation loss", "Sharpe", "annualised"},
+                      rows);
+}
+
+}  // namespace
+
+std::string train_text(const command::TrainAnswer& answer) {
+  const Model& model = answer.model;
+  std::string epochs;
+  for (const learn::Member& member : model.members)
+    epochs +=
+        fmt::format("{}{} of {}", epochs.empty() ? "" : ", ", member.best_epoch, member.epochs);
+  std::string out =
+      fmt::format("{} {}: {}, {}, {} to {}\n\n", answer.values.text("framework"),
+                  name(model.settings.network), counted(model.n(), "asset"),
+                  counted(model.samples, "sample"), model.first_date, model.last_date);
+  out += line("members", fmt::format("{} of {} parameters", model.members.size(),
+                                     model.settings.shape(model.n()).parameters()));
+  out += line("epochs", fmt::format("{} (best of those run, by member)", epochs));
+  out += line("validation", validation_text(model));
+  out += line("time", fmt::format("{:.1f} s", answer.seconds));
+  for (const std::string& warning : answer.warnings) out += line("warning", warning);
+  out += line("written", printable(answer.values.text("out"), 400));
+  return out;
+}
+
+std::string plan_text(const command::PlannedTraining& planned) {
+  const auto& [plan, settings] = planned;
+  return fmt::format(
+      "{} to train on, {} to validate on, {} per epoch\n"
+      "{} of {} parameters, {} at most\n"
+      "about {:.2g} minutes at most, and {:.2g} GB of memory\n",
+      counted(plan.samples, "sample"), plan.validation_samples,
+      fmt::format("{} batch{}", plan.batches, plan.batches == 1 ? "" : "es"),
+      counted(settings.ensemble, "network"), plan.parameters, counted(settings.epochs, "epoch"),
+      plan.minutes, plan.gigabytes);
+}
+
+std::string inspect_text(const command::Inspection& inspection) {
+  const auto& [path, file] = inspection;
+  const Model& model = file.model;
+  std::string out = fmt::format("{}: {} model of {}, {}\n\n", printable(path, 4 * path.size()),
+                                command::framework_of(model), counted(model.n(), "asset"),
+                                counted(static_cast<Index>(model.members.size()), "member"));
+  out += line("trained on", fmt::format("{} to {}, {} samples", printable(model.first_date),
+                                        printable(model.last_date), model.samples));
+  out += line("validation",
+              model.validation_from.empty()
+                  ? std::string("none")
+                  : fmt::format("from {}, {} samples, which chose the epochs and flatters",
+                                printable(model.validation_from), model.validation_samples));
+  out += line("network", fmt::format("{}, {} parameters", learn::name(model.settings.network),
+                                     grouped(command::parameters_of(model))));
+  out += line("file", fmt::format("{} bytes, format {}, checksum {}, written by Sharpen {}",
+                                  grouped(file.bytes), file.format_version, inspection.checksum(),
+                                  printable(file.program_version)));
+  out += "\n" + members_table(model) + "\nsettings\n";
+  for (const auto& [name, value] : command::settings_of(model))
+    out += fmt::format("  {:<18} {}\n", name, value);
+  return out + "\ntickers\n" + wrapped_tickers(model.tickers);
+}
+
+}  // namespace sharpen::app
