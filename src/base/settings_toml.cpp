@@ -19,6 +19,58 @@ namespace sharpen::settings {
 namespace {
 
 constexpr std::size_t kLargestFile = 1 << 20;
+constexpr std::size_t kDeepest = 16;  // no setting is more than three deep
+
+// One past the end of the string that opens at `begin`, or of its line where it is not closed.
+std::size_t string_end(std::string_view text, std::size_t begin) {
+  const char quote = text[begin];
+  const std::string three(3, quote);
+  const bool many_lines = text.substr(begin, 3) == three;
+  for (std::size_t i = begin + (many_lines ? 3 : 1); i < text.size(); ++i) {
+    if (text[i] == '\\' && quote == '"') {
+      ++i;
+    } else if (!many_lines && (text[i] == quote || text[i] == '\n')) {
+      return text[i] == quote ? i + 1 : i;
+    } else if (many_lines && text.substr(i, 3) == three) {
+      // Up to two quotes before the closing three belong to the string.
+      const std::size_t most = std::min(text.size(), i + 5);
+      for (i += 3; i < most && text[i] == quote;) ++i;
+      return i;
+    }
+  }
+  return text.size();
+}
+
+// The parser calls itself for every level, and a key a.a.a… has as many as dots: what is too deep
+// must not reach it. Up to the first error that the parser stops at, this sees what it sees.
+void refuse_depth(std::string_view text, std::string_view file_name) {
+  constexpr std::string_view kBetween = "\n=,[]{}";  // what a key cannot go beyond
+  std::size_t line = 1, brackets = 0, dots = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '#') i = std::min(text.find('\n', i), text.size());
+    if (i == text.size()) break;
+    if (text[i] == '"' || text[i] == '\'') {
+      const std::size_t end = string_end(text, i);
+      line += static_cast<std::size_t>(std::count(&text[i], text.data() + end, '\n'));
+      i = end - 1;
+      continue;
+    }
+    const char c = text[i];
+    if (c == '\n') ++line;
+    if (c == '[' || c == '{') ++brackets;
+    if ((c == ']' || c == '}') && brackets > 0) --brackets;
+    if (c == '.') ++dots;
+    if (kBetween.find(c) != std::string_view::npos) dots = 0;
+    if (dots >= kDeepest)
+      throw InputError(fmt::format(
+          "{}:{}: a key of more than {} parts; put the keys at the top level, without dots",
+          file_name, line, kDeepest));
+    if (brackets > kDeepest)
+      throw InputError(fmt::format(
+          "{}:{}: brackets more than {} deep; write a list as [1, 2] and a table as [[market]]",
+          file_name, line, kDeepest));
+  }
+}
 
 }  // namespace
 
@@ -154,12 +206,18 @@ const Setting& setting_for(std::string_view key, const toml::node& node, const V
 }  // namespace
 
 toml::table parse_toml(std::string_view text, std::string_view file_name) {
+  if (text.size() > kLargestFile)
+    throw InputError(
+        fmt::format("{}: larger than 1 MiB, which no configuration file is; leave "
+                    "out what is not a setting",
+                    file_name));
+  refuse_depth(text, file_name);
   try {
     return toml::parse(text, file_name);
   } catch (const toml::parse_error& error) {
     const toml::source_position at = error.source().begin;
     throw InputError(fmt::format("{}:{}:{}: not valid TOML: {}", file_name, at.line, at.column,
-                                 error.description()));
+                                 printable(error.description(), 400)));
   }
 }
 
@@ -245,9 +303,7 @@ std::string read_configuration(const std::filesystem::path& file) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (in.bad()) throw InputError(file_name + ": cannot read the configuration file");
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (text.size() > kLargestFile)
-    throw InputError(file_name + ": larger than 1 MiB, which no configuration file is");
-  return text;
+  return text;  // parse_toml() refuses what has been cut
 }
 
 void Values::read_toml_file(const std::filesystem::path& file) {

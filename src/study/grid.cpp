@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "base/settings_toml.hpp"
@@ -60,16 +61,19 @@ std::vector<std::string> list_or(const Values& values, std::string_view name,
 std::vector<std::string> checked_list(const Values& values, std::string_view name,
                                       std::string_view row, std::vector<std::string> preset) {
   std::vector<std::string> out;
+  std::set<std::string> seen;
+  const Setting& found = *settings::find_for(row, settings::backtest);
   for (const std::string& item : list_or(values, name, std::move(preset))) {
-    Setting setting = *settings::find_for(row, settings::backtest);
-    if (row == "framework") offer_no_files(setting, item);
+    std::optional<Setting> own;
+    if (row == "framework") offer_no_files(own.emplace(found), item);
+    const Setting& setting = own ? *own : found;
     std::string text;
     try {
       text = settings::write(setting, settings::parse(setting, item));
     } catch (const InputError& error) {
       refuse(values, name, error.marked());
     }
-    if (std::find(out.begin(), out.end(), text) != out.end())
+    if (!seen.insert(text).second)
       refuse(values, name, fmt::format("{} is given twice; leave one out", printable(text)));
     out.push_back(std::move(text));
   }

@@ -213,6 +213,18 @@ TEST(Config, NamesFileLineAndKeyOfAMistake) {
                          "[header]");
 }
 
+TEST(Config, TooDeepIsRefusedAndNoCrash) {
+  const testing::Folder folder;
+  std::string key = "a";
+  for (int i = 0; i < 50'000; ++i) key += ".a";
+  for (const std::string& text : {key + " = 1\n", "[" + key + "]\n", "[[" + key + "]]\n"})
+    for (const char* command : {"solve", "study"}) {
+      const Finished run = run_program({command, "--config", folder.file("c.toml", text)});
+      EXPECT_EQ(run.exit_code, 2);
+      EXPECT_THAT(run.err, HasSubstr("c.toml:1: a key of more than 16 parts; "));
+    }
+}
+
 TEST(OptionsPage, IsWhatTheProgramPrints) {
   EXPECT_EQ(run_program({"--print-options-md"}).out,
             testing::text_of(SHARPEN_SOURCE_DIR "/docs/options.md"));

@@ -13,6 +13,7 @@
 namespace sharpen::settings {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 template <class Call>
@@ -258,6 +259,40 @@ TEST(SettingsFile, NamesThePlaceOfBrokenToml) {
   EXPECT_THAT(file_error("k = 3\nk 4\n"), HasSubstr("my.toml:2:"));
   EXPECT_THAT(file_error("k = 3\nk = 4\n"), HasSubstr("not valid TOML"));
   EXPECT_THAT(file_error("k = \"\xff\"\n"), HasSubstr("not valid TOML"));
+}
+
+// The parser would recurse for each level, until the stack ends.
+TEST(SettingsFile, TooDeepForTheParserIsNamedBeforeIt) {
+  const auto repeated = [](std::string_view text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  const std::string deep = "a" + repeated(".a", 50'000);
+  for (const std::string& text :
+       {deep + " = 1", "[" + deep + "]", "[[" + deep + "]]", "k = {" + deep + " = 1}",
+        "a" + repeated(" . \"a\" . 'a'", 20'000) + " = 1",
+        "b = \"\"\"x\"\"\"\"\"\n" + deep + " = 1"})
+    EXPECT_THAT(file_error("# .....\n" + text),
+                AllOf(HasSubstr("my.toml:"), HasSubstr(": a key of more than 16 parts; put the")))
+        << text.substr(0, 40);
+  EXPECT_THAT(file_error("\nk = " + repeated("[", 100'000)), HasSubstr("my.toml:2: brackets more"));
+  EXPECT_THAT(file_error("k = " + repeated("{a=[", 100'000)),
+              HasSubstr("my.toml:1: brackets more"));
+  EXPECT_THAT(file_error("k = '''\n\n''' # '\nb = " + repeated("[\n", 17)),
+              HasSubstr("my.toml:20: brackets more"));
+  EXPECT_THAT(file_error(repeated("#", 1 << 20) + "\n"), HasSubstr("my.toml: larger than 1 MiB"));
+}
+
+TEST(SettingsFile, DotsAndBracketsOfTextsAndCommentsAreNoDepth) {
+  const std::string dots(100, '.'), brackets(100, '[');
+  for (const std::string& text : {"\"" + dots + brackets + "\"", "'" + dots + brackets + "'",
+                                  "\"\"\"\n" + dots + "\n\\\"\"\"" + brackets + "\"\"\"",
+                                  "'''" + dots + "\n'" + brackets + "''''"}) {
+    Values values(solve);
+    values.read_toml("prices = " + text + " # " + dots + brackets + "\nk = 4 #" + dots, "my.toml");
+    EXPECT_THAT(values.text("prices"), AllOf(HasSubstr(dots), HasSubstr(brackets)));
+  }
 }
 
 TEST(SettingsFile, AMistakeLeavesTheValuesAsTheyWere) {

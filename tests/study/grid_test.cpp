@@ -39,6 +39,14 @@ std::string text_of(const MethodGrid& method, std::string_view name) {
 
 const std::string kMarket = "[[market]]\nsimulate = { assets = 5, days = 200 }\n";
 
+// A list of all numbers: refused in the time that it takes to read it.
+TEST(StudyGrid, AListOfTooManyIsRefused) {
+  std::string list;
+  for (int k = 1; k <= 120'000; ++k) list += (k == 1 ? "" : ",") + std::to_string(k);
+  EXPECT_THAT(error_of("prices = [\"a.csv\"]\nk = [" + list + "]\n"),
+              HasSubstr("cells, more than"));
+}
+
 TEST(StudyGrid, PaperHasItsSevenMethodsAndOurs) {
   const Grid paper = grid("preset = \"paper\"\nprices = [\"a/n.csv\", \"f.csv.gz\"]\n");
   EXPECT_THAT(method_names(paper), ElementsAre("historic-oscar", "historic-sdr", "historic-mssrm",
