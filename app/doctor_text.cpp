@@ -1,6 +1,9 @@
 // The answer of `sharpen doctor` on a terminal.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "commands.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -37,18 +40,35 @@ std::string ticker_text(const std::string& ticker) {
   return ticker.empty() ? "(all)" : printable(ticker, kWidestName);
 }
 
-std::string and_more(std::size_t count) {
-  if (count <= kMostRows) return "";
-  return fmt::format("  ... and {} more; ‹--json› lists all\n", count - kMostRows);
+// "... and 12 more (print 10, split 2)": of the rules from first to last, what is not in the table.
+std::string and_more(const market::Cleaned& cleaned, const std::map<Rule, Index>& listed,
+                     Rule first, Rule last) {
+  Index more = 0;
+  std::string kinds;
+  bool json_has_all = true;
+  for (int r = static_cast<int>(first); r <= static_cast<int>(last); ++r) {
+    const auto rule = static_cast<Rule>(r);
+    const Index found = cleaned.found[static_cast<std::size_t>(r)];
+    const Index rest = found - (listed.contains(rule) ? listed.at(rule) : 0);
+    if (rest == 0) continue;
+    more += rest;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", market::name(rule), rest);
+    json_has_all = json_has_all && found <= market::kMostFindings;
+  }
+  if (more == 0) return "";
+  return fmt::format(
+      "  ... and {} more ({}); ‹--json› lists {}\n", more, kinds,
+      json_has_all ? "all" : fmt::format("the first {} of each", market::kMostFindings));
 }
 
 std::string suspects_text(const command::Diagnosis& diagnosis) {
   using enum market::OnSuspect;
   std::vector<std::vector<std::string>> rows;
   std::string questions;
-  std::size_t count = 0;
+  std::map<Rule, Index> listed;
   for (const Finding& finding : diagnosis.cleaned.findings) {
-    if (!market::is_suspect(finding.rule) || ++count > kMostRows) continue;
+    if (!market::is_suspect(finding.rule) || rows.size() == kMostRows) continue;
+    ++listed[finding.rule];
     const auto mode = [&](market::OnSuspect m) {
       return market::would_do(finding, m, diagnosis.settings);
     };
@@ -59,30 +79,31 @@ std::string suspects_text(const command::Diagnosis& diagnosis) {
       questions += fmt::format("  {} {}: {}\n", ticker_text(finding.ticker), finding.first_date,
                                finding.question);
   }
-  if (count == 0) return "suspects   none\n";
+  if (rows.empty()) return "suspects   none\n";
   std::string out = fmt::format(
       "suspects   {}; a suspect is a question, not a verdict. What each ‹--on-suspect› would do\n"
       "           (report leaves them all, error refuses the panel):\n\n",
-      count);
+      diagnosis.cleaned.suspects());
   out += render_table({"ticker", "date", "size", "rule", "adjust", "drop-asset", "drop-day"}, rows);
-  out += and_more(count);
+  out += and_more(diagnosis.cleaned, listed, Rule::nonpositive, Rule::holiday);
   if (!questions.empty()) out += "\n" + questions;
   return out + "\n";
 }
 
 std::string missing_text(const command::Diagnosis& diagnosis) {
   std::vector<std::vector<std::string>> rows;
-  std::size_t count = 0;
+  std::map<Rule, Index> listed;
   for (const Finding& finding : diagnosis.cleaned.findings) {
-    if (market::is_suspect(finding.rule) || ++count > kMostRows) continue;
+    if (market::is_suspect(finding.rule) || rows.size() == kMostRows) continue;
+    ++listed[finding.rule];
     rows.push_back({ticker_text(finding.ticker), dates_text(finding), size_text(finding),
                     std::string(market::name(finding.rule)), finding.done});
   }
-  if (count == 0) return "";
+  if (rows.empty()) return "";
   return fmt::format("missing    handled by ‹--universe {}› and ‹--max-gap {}›:\n\n",
                      market::name(diagnosis.settings.universe), diagnosis.settings.max_gap) +
          render_table({"ticker", "date", "missing", "rule", "what is done"}, rows) +
-         and_more(count) + "\n";
+         and_more(diagnosis.cleaned, listed, Rule::gap, Rule::no_value) + "\n";
 }
 
 std::string cleaned_text(const command::Diagnosis& diagnosis) {

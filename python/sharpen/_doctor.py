@@ -25,7 +25,8 @@ def doctor(
     ``prices`` (or ``returns``, with ``gross=True`` of 1 + r) is a panel as for ``solve``. A
     DataFrame with a row for each finding, by the keys of ``sharpen doctor --json``;
     ``modes.adjust`` is what ``on_suspect="adjust"`` would do, and ``done`` what was done. Its
-    ``attrs`` hold the other keys: ``assets``, ``rows``, ``missing_cells``, ``cleaned`` and so on.
+    ``attrs`` hold the other keys: ``assets``, ``rows``, ``missing_cells``, ``cleaned`` and so on;
+    ``findings_left_out`` says how many more there are of a rule with more than 1,000 findings.
     """
     pandas = _panels.need_pandas("doctor")
     given = _commands.texts("doctor", settings)

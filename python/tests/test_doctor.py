@@ -60,6 +60,14 @@ def test_a_healthy_panel_has_no_findings():
     assert len(found) == 0 and "rule" in found and found.attrs["rows"] == 50
 
 
+def test_what_is_too_much_to_list_is_counted():
+    dirt = np.where(np.add.outer(np.arange(1500), np.arange(40)) % 2 == 0, 100.0, 1000.0)
+    found = sharpen.doctor(dirt)
+    left_out = found.attrs["findings_left_out"]
+    assert len(found) < 10_000 and left_out["print"] > 20_000
+    assert len(found) + sum(left_out.values()) == found.attrs["suspects"]
+
+
 def test_warnings_name_the_function(ill):
     with pytest.warns(sharpen.SharpenWarning, match="sharpen.doctor lists them"):
         sharpen.solve(ill, 2)

@@ -119,6 +119,28 @@ std::string printable(std::string_view text, std::size_t width) {
   return out;
 }
 
+std::string json_escaped(std::string_view json) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const std::size_t length = std::max<std::size_t>(1, sequence_length(json));
+    const std::string_view sequence = json.substr(0, length);
+    if (sequence == "\x7F" || steers_layout(sequence)) {
+      char32_t code =
+          length == 1 ? 0x7F : static_cast<unsigned char>(sequence[0]) & (0x7F >> length);
+      for (const char c : sequence.substr(1))
+        code = (code << 6) | (static_cast<unsigned char>(c) & 0x3F);
+      out += "\\u";
+      for (int shift = 12; shift >= 0; shift -= 4) out += digits[(code >> shift) & 15];
+    } else {
+      out += sequence;
+    }
+    json.remove_prefix(length);
+  }
+  return out;
+}
+
 std::string shortened(std::string_view text) { return printable(text, 40); }
 
 std::string shown(std::string_view text) { return '"' + shortened(text) + '"'; }

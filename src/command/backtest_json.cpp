@@ -276,6 +276,8 @@ Key<Answer> cleaning_key() {
            "list of `rule`, `ticker` (`null` for a whole row), `from`, `to`, `size`, "
            "`question`, `done`, as in `sharpen doctor --json`",
            finding, [](auto& a) -> auto& { return a.input.cleaning.findings; }),
+       {"findings_left_out", kLeftOutMeaning,
+        [](auto& a) { return object_of(a.input.cleaning.left_out()); }},
        list<Answer>(
            "dropped", "list of `ticker`, `reason`", dropped,
            [](auto& a) -> auto& { return a.input.cleaning.dropped; }),

@@ -107,6 +107,8 @@ Keys<Diagnosis> doctor_keys() {
                         "what was found: by asset, in the order of the columns, then rows of the "
                         "whole panel",
                         finding_keys(), found),
+        {"findings_left_out", kLeftOutMeaning,
+         [](auto& d) { return object_of(d.cleaned.left_out()); }},
         {"universe", "the settings used",
          [](auto& d) { return market::name(d.settings.universe); }},
         {"max_gap", "", [](auto& d) { return d.settings.max_gap; }},

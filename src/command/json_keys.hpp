@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "sharpen/base/text.hpp"
+
 namespace sharpen::command {
 
 using Json = nlohmann::ordered_json;
@@ -17,9 +19,9 @@ using Json = nlohmann::ordered_json;
 constexpr int kSchemaVersion = 1;
 
 // Numbers read back to the same double; NaN and infinities become null; text that is not UTF-8
-// has its broken bytes replaced.
+// has its broken bytes replaced, and no control character is written as it is.
 inline std::string json_text(const Json& value) {
-  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_escaped(value.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 // The value of a key that this answer does not have; null is a value.
@@ -34,6 +36,13 @@ Json value_or_null(const Optional& value) {
 }
 inline Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
+}
+// Of pairs of name and value; {} if there are none.
+template <class Pairs>
+Json object_of(const Pairs& pairs) {
+  Json out = Json::object();
+  for (const auto& [name, value] : pairs) out[std::string(name)] = value;
+  return out;
 }
 
 // The part of a section that a key is listed in. Those that no table lists are named in its text,
@@ -135,6 +144,9 @@ std::string json_text(const Answer& answer) {
   return json_text(json_of(keys, answer));
 }
 
+constexpr std::string_view kLeftOutMeaning =
+    "how many more there are of each rule with more than 1,000 findings, of which `findings` has "
+    "the first 1,000; `{}` if it has all";
 constexpr std::string_view kWarningsMeaning = "texts; empty if there is nothing to say";
 
 // What every answer begins with, and the keys that follow.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "base/input_file.hpp"
@@ -29,9 +30,12 @@ class Cleaner {
         moves_(at(raw.rows()), 0) {}
 
   Cleaned run() {
-    out_.findings = find_suspects(raw_, settings_.kind);
+    find_suspects(raw_, settings_.kind, [this](Finding finding) {
+      handle(finding);
+      finding.done = would_do(finding, settings_.on_suspect, settings_);
+      keep(std::move(finding));
+    });
     refuse_suspects();
-    for (Finding& finding : out_.findings) handle(finding);
     pass_on_moves();
     handle_gaps();
     assemble();
@@ -49,7 +53,8 @@ class Cleaner {
   double no_return() const { return settings_.kind == PanelKind::returns ? 0.0 : 1.0; }
 
   void refuse_suspects() const;
-  void handle(Finding& finding);
+  void handle(const Finding& finding);
+  void keep(Finding finding);
   void adjust(const Finding& finding);
   void adjust_split(const Finding& finding);
   void carry_over_print(const Finding& finding);
@@ -61,7 +66,7 @@ class Cleaner {
   void handle_gaps();
   void handle_gaps_of(Index j, const std::vector<Index>& rows);
   void fill(Index j, const std::vector<Index>& rows, std::size_t first, std::size_t last);
-  Finding& add(Rule rule, Index j, Index first, Index last, Index size);
+  void add(Rule rule, Index j, Index first, Index last, Index size, std::string done);
   void assemble();
   void append_row(Index t, const std::vector<Index>& columns, const std::vector<double>& factor);
 
@@ -83,12 +88,16 @@ void Cleaner::refuse_suspects() const {
       fmt::format("the panel has {}, the first of them: {}{}, {} ({}); look at the list of sharpen "
                   "doctor, then "
                   "choose another ‹--on-suspect›, or leave out tickers or dates",
-                  counted(static_cast<Index>(out_.findings.size()), "suspect"), who,
-                  first.first_date, name(first.rule), first.question));
+                  counted(out_.suspects(), "suspect"), who, first.first_date, name(first.rule),
+                  first.question));
 }
 
-void Cleaner::handle(Finding& finding) {
-  finding.done = would_do(finding, settings_.on_suspect, settings_);
+void Cleaner::keep(Finding finding) {
+  if (++out_.found[static_cast<std::size_t>(finding.rule)] <= kMostFindings)
+    out_.findings.push_back(std::move(finding));
+}
+
+void Cleaner::handle(const Finding& finding) {
   switch (settings_.on_suspect) {
     case OnSuspect::adjust: return adjust(finding);
     case OnSuspect::drop_asset:
@@ -189,7 +198,7 @@ void Cleaner::pass_on_moves() {
   }
 }
 
-Finding& Cleaner::add(Rule rule, Index j, Index first, Index last, Index size) {
+void Cleaner::add(Rule rule, Index j, Index first, Index last, Index size, std::string done) {
   Finding finding;
   finding.rule = rule;
   finding.column = j;
@@ -199,7 +208,8 @@ Finding& Cleaner::add(Rule rule, Index j, Index first, Index last, Index size) {
   finding.first_date = raw_.dates[at(first)];
   finding.last_date = raw_.dates[at(last)];
   finding.size = static_cast<double>(size);
-  return out_.findings.emplace_back(std::move(finding));
+  finding.done = std::move(done);
+  keep(std::move(finding));
 }
 
 void Cleaner::handle_gaps() {
@@ -237,14 +247,14 @@ void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
   const bool unseen =
       std::none_of(first_row, last_row, kept) && std::any_of(rows.begin(), rows.end(), kept);
   if (start == rows.size() || unseen) {
-    add(Rule::no_value, j, rows.front(), rows.back(), count(rows.size())).done = "drops the asset";
+    add(Rule::no_value, j, rows.front(), rows.back(), count(rows.size()), "drops the asset");
     return drop_asset(j, "no value in these dates");
   }
   const bool complete = settings_.universe == Universe::complete;
   const auto day = [&](std::size_t i) { return raw_.dates[at(rows[i])]; };
   if (start > 0) {
-    add(Rule::starts, j, rows.front(), rows[start - 1], count(start)).done =
-        complete ? "drops the asset" : "enters on " + day(start);
+    add(Rule::starts, j, rows.front(), rows[start - 1], count(start),
+        complete ? "drops the asset" : "enters on " + day(start));
     if (complete) drop_asset(j, "starts on " + day(start));
   }
   std::size_t gaps = 0, cells = 0, first = 0, last = 0;
@@ -258,7 +268,7 @@ void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
     while (missing(i)) ++i;
     if (count(i - from) > settings_.max_gap) {
       if (!std::exchange(too_long, true)) {
-        add(Rule::gap, j, rows[from], rows[i - 1], count(i - from)).done = "drops the asset";
+        add(Rule::gap, j, rows[from], rows[i - 1], count(i - from), "drops the asset");
         drop_asset(j, fmt::format("gap of {} from {}", counted(count(i - from), "row"), day(from)));
       }
       continue;
@@ -268,12 +278,15 @@ void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
     cells += i - from;
     fill(j, rows, from, i);
   }
-  if (gaps > 0)
-    add(Rule::gap, j, rows[first], rows[last], count(cells)).done =
-        fmt::format("carries the last price over {}", counted(count(gaps), "gap"));
+  if (gaps > 0) {
+    add(Rule::gap, j, rows[first], rows[last], count(cells),
+        fmt::format("carries the last price over {}", counted(count(gaps), "gap")));
+    out_.carried.push_back(raw_.tickers[at(j)]);
+    out_.carried_cells += count(cells);
+  }
   if (end < rows.size()) {
-    add(Rule::ends, j, rows[end], rows.back(), count(rows.size() - end)).done =
-        complete ? "drops the asset" : "leaves after " + day(end - 1);
+    add(Rule::ends, j, rows[end], rows.back(), count(rows.size() - end),
+        complete ? "drops the asset" : "leaves after " + day(end - 1));
     if (complete) drop_asset(j, "ends on " + day(end - 1));
   }
 }
@@ -325,8 +338,16 @@ void Cleaner::assemble() {
 void CleaningSettings::validate() const { settings::check(*this); }
 
 Index Cleaned::suspects() const {
-  return std::count_if(findings.begin(), findings.end(),
-                       [](const Finding& finding) { return is_suspect(finding.rule); });
+  return std::accumulate(found.begin(), found.begin() + static_cast<std::size_t>(Rule::gap),
+                         Index{0});
+}
+
+std::vector<std::pair<std::string_view, Index>> Cleaned::left_out() const {
+  std::vector<std::pair<std::string_view, Index>> out;
+  for (std::size_t rule = 0; rule < found.size(); ++rule)
+    if (found[rule] > kMostFindings)
+      out.emplace_back(name(static_cast<Rule>(rule)), found[rule] - kMostFindings);
+  return out;
 }
 
 Cleaned clean(const Panel& raw, const CleaningSettings& settings) {

@@ -44,13 +44,13 @@ std::string drops_days(const Finding& finding, PanelKind kind) {
   return rows == 1 ? "drops the row" : fmt::format("drops {} rows", rows);
 }
 
-// "A (why), B (why) and 3 more"
+// "A (why), B (why) and 3 more", of `count` items the first of which are given.
 template <class Range, class Text>
-std::string some_of(const Range& items, const Text& text) {
+std::string some_of(const Range& items, std::size_t count, const Text& text) {
   std::string out;
   for (std::size_t i = 0; i < std::min(kMostNamed, items.size()); ++i)
     out.append(i == 0 ? "" : ", ").append(text(items[i]));
-  if (items.size() > kMostNamed) out += fmt::format(" and {} more", items.size() - kMostNamed);
+  if (count > kMostNamed) out += fmt::format(" and {} more", count - kMostNamed);
   return out;
 }
 
@@ -71,9 +71,9 @@ std::string would_do(const Finding& finding, OnSuspect mode, const CleaningSetti
 }
 
 std::string_view name(Rule rule) {
-  constexpr std::array<std::string_view, 10> kNames = {"nonpositive", "print",   "split", "jump",
-                                                       "frozen",      "holiday", "gap",   "starts",
-                                                       "ends",        "no-value"};
+  constexpr std::array<std::string_view, kRules> kNames = {
+      "nonpositive", "print", "split",  "jump", "frozen",
+      "holiday",     "gap",   "starts", "ends", "no-value"};
   return kNames[static_cast<std::size_t>(rule)];
 }
 
@@ -88,30 +88,24 @@ std::vector<std::string> summary(const Cleaned& cleaned, const CleaningSettings&
   if (!cleaned.dropped.empty())
     lines.push_back(fmt::format(
         "{} of {} assets are left out, decided with hindsight: {}", cleaned.dropped.size(), assets,
-        some_of(cleaned.dropped, [](const Dropped& asset) {
+        some_of(cleaned.dropped, cleaned.dropped.size(), [](const Dropped& asset) {
           return fmt::format("{} ({})", shortened(asset.ticker), asset.reason);
         })));
-  std::vector<const Finding*> suspects, gaps;
-  double cells = 0.0;
-  for (const Finding& finding : cleaned.findings) {
-    if (is_suspect(finding.rule)) suspects.push_back(&finding);
-    if (finding.rule != Rule::gap || !finding.done.starts_with("carries")) continue;
-    gaps.push_back(&finding);
-    cells += finding.size;
-  }
-  if (!gaps.empty())
-    lines.push_back(
-        fmt::format("the last price is carried over {} of {}",
-                    counted(static_cast<Index>(cells), "missing cell"),
-                    some_of(gaps, [](const Finding* gap) { return shortened(gap->ticker); })));
-  if (!suspects.empty())
+  if (!cleaned.carried.empty())
+    lines.push_back(fmt::format("the last price is carried over {} of {}",
+                                counted(cleaned.carried_cells, "missing cell"),
+                                some_of(cleaned.carried, cleaned.carried.size(), shortened)));
+  std::vector<Finding> suspects;
+  std::ranges::copy_if(cleaned.findings, std::back_inserter(suspects),
+                       [](const Finding& finding) { return is_suspect(finding.rule); });
+  if (const Index count = cleaned.suspects(); count > 0)
     lines.push_back(fmt::format(
         "{} (‹on-suspect› = {}, decided with hindsight; ‹sharpen doctor› lists them): {}",
-        counted(static_cast<Index>(suspects.size()), "suspect"), name(settings.on_suspect),
-        some_of(suspects, [](const Finding* suspect) {
+        counted(count, "suspect"), name(settings.on_suspect),
+        some_of(suspects, static_cast<std::size_t>(count), [](const Finding& suspect) {
           return fmt::format("{}{} {}",
-                             suspect->ticker.empty() ? "" : shortened(suspect->ticker) + " ",
-                             name(suspect->rule), suspect->first_date);
+                             suspect.ticker.empty() ? "" : shortened(suspect.ticker) + " ",
+                             name(suspect.rule), suspect.first_date);
         })));
   return lines;
 }

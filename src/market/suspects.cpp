@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <unordered_map>
 
 namespace sharpen::market {
@@ -126,65 +127,69 @@ double split_near(double size) {
   return 0.0;
 }
 
+// A finding without its words, of which a column may have as many as it has rows.
+struct Suspect {
+  Rule rule = Rule::jump;
+  Index first = 0, last = 0;  // rows
+  double size = 0.0;
+  Index ratio = 0;
+  std::size_t i = 0;                 // split, jump: where in the series,
+  double market = 0.0, usual = 0.0;  // and what moves were usual there
+};
+
 class AssetRules {
  public:
-  AssetRules(const Panel& panel, PanelKind kind, Market& market, std::vector<Finding>& findings)
-      : panel_(panel), kind_(kind), market_(market), findings_(findings) {}
+  AssetRules(const Panel& panel, PanelKind kind)
+      : panel_(panel), kind_(kind), market_(panel, kind) {}
 
-  // Returns the series for the rules that look at rows.
-  Series find(Index j);
+  Series series(Index j) const {
+    return kind_ == PanelKind::prices ? price_series(panel_, j) : return_series(panel_, kind_, j);
+  }
+  // By row.
+  std::vector<Suspect> find(const Series& s, Index j);
+  Finding in_words(const Suspect& suspect, const Series& s, Index j) const;
 
  private:
-  void find_moves(const Series& s, Index j);
-  void find_frozen(const Series& s, Index j);
+  void find_moves(const Series& s, Index j, std::vector<Suspect>& out);
   // The number of prices of a print that starts at i; 0 if none does.
   std::size_t print_length(const Series& s, std::size_t i) const;
   Index split_ratio(const Series& s, std::size_t i, double market) const;
   bool is_jump(const Series& s, std::size_t i, double market, double usual) const;
   double usual_move(const Series& s, std::size_t i) const;
-  Finding& add(Rule rule, Index j, Index first, Index last, double size);
-  void explain(Finding& finding, const Series& s, std::size_t i, double market, double usual);
+  static void explain_move(Finding& finding, const Suspect& suspect, const Series& s);
 
   const Panel& panel_;
   PanelKind kind_;
-  Market& market_;
-  std::vector<Finding>& findings_;
+  Market market_;
 };
 
-Finding& AssetRules::add(Rule rule, Index j, Index first, Index last, double size) {
-  Finding finding;
-  finding.rule = rule;
-  finding.column = j;
-  finding.ticker = panel_.tickers[at(j)];
-  finding.first_row = first;
-  finding.last_row = last;
-  finding.first_date = panel_.dates[at(first)];
-  finding.last_date = panel_.dates[at(last)];
-  finding.size = size;
-  return findings_.emplace_back(std::move(finding));
+void find_frozen(const Series& s, std::vector<Suspect>& out) {
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    const std::size_t first = i;
+    while (i < s.size() && s.same[i] != 0) ++i;
+    const auto rows = static_cast<Index>(i - first);
+    if (rows >= kFrozenRows)
+      out.push_back({Rule::frozen, s.row[first], s.row[i - 1], static_cast<double>(rows)});
+  }
 }
 
-Series AssetRules::find(Index j) {
-  Series s = kind_ == PanelKind::prices ? price_series(panel_, j) : return_series(panel_, kind_, j);
-  const std::size_t start = findings_.size();
+std::vector<Suspect> AssetRules::find(const Series& s, Index j) {
+  std::vector<Suspect> out;
   for (const Index t : s.not_positive)
-    add(Rule::nonpositive, j, t, t, panel_.matrix()(t, j)).question =
-        kind_ == PanelKind::prices ? "no price is zero or negative: is a value missing?"
-                                   : "a total loss: is a value missing?";
-  find_moves(s, j);
-  find_frozen(s, j);
-  std::stable_sort(findings_.begin() + static_cast<std::ptrdiff_t>(start), findings_.end(),
-                   [](const Finding& a, const Finding& b) { return a.first_row < b.first_row; });
-  return s;
+    out.push_back({Rule::nonpositive, t, t, panel_.matrix()(t, j)});
+  find_moves(s, j, out);
+  find_frozen(s, out);
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Suspect& a, const Suspect& b) { return a.first < b.first; });
+  return out;
 }
 
-void AssetRules::find_moves(const Series& s, Index j) {
+void AssetRules::find_moves(const Series& s, Index j, std::vector<Suspect>& out) {
   for (std::size_t i = 1; i < s.size(); ++i) {
     const double move = s.move(i);
     if (!(std::abs(move) >= std::log(kJump))) continue;
     if (const std::size_t length = print_length(s, i); length > 0) {
-      add(Rule::print, j, s.row[i], s.row[i + length - 1], std::exp(move)).question =
-          "a misplaced decimal point or another unit?";
+      out.push_back({Rule::print, s.row[i], s.row[i + length - 1], std::exp(move)});
       i += length;
       continue;
     }
@@ -192,11 +197,33 @@ void AssetRules::find_moves(const Series& s, Index j) {
     const double usual = usual_move(s, i);
     const Index ratio = split_ratio(s, i, market);
     if (ratio == 0 && !is_jump(s, i, market, usual)) continue;
-    Finding& finding =
-        add(ratio > 0 ? Rule::split : Rule::jump, j, s.row[i], s.row[i], std::exp(move));
-    finding.ratio = ratio;
-    explain(finding, s, i, market, usual);
+    out.push_back({ratio > 0 ? Rule::split : Rule::jump, s.row[i], s.row[i], std::exp(move), ratio,
+                   i, market, usual});
   }
+}
+
+Finding AssetRules::in_words(const Suspect& suspect, const Series& s, Index j) const {
+  Finding finding;
+  finding.rule = suspect.rule;
+  finding.column = j;
+  finding.ticker = panel_.tickers[at(j)];
+  finding.first_row = suspect.first;
+  finding.last_row = suspect.last;
+  finding.first_date = panel_.dates[at(suspect.first)];
+  finding.last_date = panel_.dates[at(suspect.last)];
+  finding.size = suspect.size;
+  finding.ratio = suspect.ratio;
+  if (suspect.rule == Rule::nonpositive)
+    finding.question = kind_ == PanelKind::prices
+                           ? "no price is zero or negative: is a value missing?"
+                           : "a total loss: is a value missing?";
+  else if (suspect.rule == Rule::print)
+    finding.question = "a misplaced decimal point or another unit?";
+  else if (suspect.rule == Rule::frozen)
+    finding.question = "not traded, or not updated?";
+  else
+    explain_move(finding, suspect, s);
+  return finding;
 }
 
 std::size_t AssetRules::print_length(const Series& s, std::size_t i) const {
@@ -242,8 +269,8 @@ double AssetRules::usual_move(const Series& s, std::size_t i) const {
   return std::max(kLeastUsual, median(moves) / kMedianOfNormal);
 }
 
-void AssetRules::explain(Finding& finding, const Series& s, std::size_t i, double market,
-                         double usual) {
+void AssetRules::explain_move(Finding& finding, const Suspect& suspect, const Series& s) {
+  const auto [i, market, usual] = std::tuple(suspect.i, suspect.market, suspect.usual);
   const bool fell = finding.size < 1.0;
   const double sign = fell ? -1.0 : 1.0;
   if (finding.rule == Rule::split)
@@ -269,32 +296,21 @@ void AssetRules::explain(Finding& finding, const Series& s, std::size_t i, doubl
   finding.may_be_real = true;
 }
 
-void AssetRules::find_frozen(const Series& s, Index j) {
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    const std::size_t first = i;
-    while (i < s.size() && s.same[i] != 0) ++i;
-    const auto rows = static_cast<Index>(i - first);
-    if (rows < kFrozenRows) continue;
-    add(Rule::frozen, j, s.row[first], s.row[i - 1], static_cast<double>(rows)).question =
-        "not traded, or not updated?";
-  }
-}
-
 // Rows on which nearly nobody moves.
 class RowRules {
  public:
   explicit RowRules(Index rows) : moved_(at(rows)), change_(at(rows) + 1) {}
 
-  void count(const Series& s, std::span<const Finding> of_asset) {
+  void count(const Series& s, std::span<const Suspect> of_asset) {
     if (s.size() < 2) return;
     count_rows(s.row.front() + 1, s.row.back(), +1);
-    for (const Finding& finding : of_asset)
-      if (finding.rule == Rule::frozen) count_rows(finding.first_row, finding.last_row, -1);
+    for (const Suspect& suspect : of_asset)
+      if (suspect.rule == Rule::frozen) count_rows(suspect.first, suspect.last, -1);
     for (std::size_t i = 1; i < s.size(); ++i)
       if (s.same[i] == 0) ++moved_[at(s.row[i])];
   }
 
-  void find(const Panel& panel, std::vector<Finding>& findings) const {
+  void find(const Panel& panel, const TakeFinding& take) const {
     Index alive = 0;
     for (std::size_t t = 0; t < moved_.size(); ++t) {
       alive += change_[t];
@@ -306,7 +322,7 @@ class RowRules {
       finding.first_date = finding.last_date = panel.dates[t];
       finding.size = static_cast<double>(moved_[t]) / static_cast<double>(alive);
       finding.question = fmt::format("{} of {} assets move: a holiday?", moved_[t], alive);
-      findings.push_back(std::move(finding));
+      take(std::move(finding));
     }
   }
 
@@ -322,18 +338,16 @@ class RowRules {
 
 }  // namespace
 
-std::vector<Finding> find_suspects(const Panel& raw, PanelKind kind) {
-  std::vector<Finding> findings;
-  Market market(raw, kind);
-  AssetRules rules(raw, kind, market, findings);
+void find_suspects(const Panel& raw, PanelKind kind, const TakeFinding& take) {
+  AssetRules rules(raw, kind);
   RowRules rows(raw.rows());
   for (Index j = 0; j < raw.n(); ++j) {
-    const std::size_t start = findings.size();
-    const Series series = rules.find(j);
-    rows.count(series, std::span(findings).subspan(start));
+    const Series series = rules.series(j);
+    const std::vector<Suspect> suspects = rules.find(series, j);
+    rows.count(series, suspects);
+    for (const Suspect& suspect : suspects) take(rules.in_words(suspect, series, j));
   }
-  rows.find(raw, findings);
-  return findings;
+  rows.find(raw, take);
 }
 
 }  // namespace sharpen::market

@@ -244,6 +244,37 @@ TEST_F(Doctor, KnowsReturnsWhenItSeesThem) {
   EXPECT_THAT(doctor({"--returns", folder_.path("s.csv")})["findings"], IsEmpty());
 }
 
+// Every second price is ten times the one before: as many findings as cells, half a megabyte.
+TEST_F(Doctor, SumsUpWhatIsTooMuchToList) {
+  std::string text = "date";
+  for (int j = 0; j < 100; ++j) text += fmt::format(",A{}", j);
+  for (int t = 0; t < 1200; ++t) {
+    text += fmt::format("\n{}-{:02}-{:02}", 2000 + t / 336, 1 + t / 28 % 12, 1 + t % 28);
+    for (int j = 0; j < 100; ++j) text += (t + j) % 2 == 0 ? ",100" : ",1000";
+  }
+  const std::string file = folder_.file("dirt.csv", text + "\n");
+  const Finished run = run_program({"doctor", file, "--json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_LT(run.out.size(), 4'000'000u);
+  const json answer = json::parse(run.out);
+  EXPECT_GT(answer["suspects"], 59'000);
+  ASSERT_TRUE(answer["findings_left_out"].contains("print")) << answer["findings_left_out"];
+  std::size_t all = answer["findings"].size();
+  for (const json& more : answer["findings_left_out"]) all += more.get<std::size_t>();
+  EXPECT_EQ(answer["suspects"], all);
+  const Finished words = run_program({"doctor", file});
+  EXPECT_THAT(words.out,
+              AllOf(HasSubstr("more (print "), HasSubstr("lists the first 1000 of each")));
+  EXPECT_LT(words.out.size(), 300'000u);
+  const std::string out = folder_.path("run");
+  ASSERT_EQ(
+      run_program({"backtest", "--prices", file, "--optimizer", "equal", "--out", out}).exit_code,
+      0);
+  const std::string metrics = testing::text_of(out + "/metrics.json");
+  EXPECT_LT(metrics.size(), 2'000'000u);
+  EXPECT_EQ(json::parse(metrics)["cleaning"]["findings_left_out"], answer["findings_left_out"]);
+}
+
 TEST_F(Doctor, ShowsTickersAsText) {
   const std::string file =
       folder_.file("odd.csv", "date,\"<script>\",\"=1+1\"\n2024-01-01,1,\n2024-01-02,1,2\n");

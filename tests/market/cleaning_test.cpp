@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -21,6 +22,27 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsNan;
+
+// ---- dirt
+
+TEST(Cleaned, ListsTheFirstOfEachRuleAndCountsAll) {
+  Panel panel = calm(3, 6000);
+  for (Index t = 0; t < 6000; ++t)
+    for (Index j = 0; j < 3; ++j) at(panel, t, j) = (t + j) % 2 == 0 ? 100.0 : 1000.0;
+  for (const OnSuspect mode : {OnSuspect::report, OnSuspect::adjust, OnSuspect::drop_day}) {
+    const Cleaned cleaned = clean(panel, {.on_suspect = mode});
+    const Index prints = cleaned.found[static_cast<std::size_t>(Rule::print)];
+    EXPECT_GT(prints, 8900);
+    EXPECT_EQ(std::ranges::count(cleaned.findings, Rule::print, &Finding::rule), kMostFindings);
+    EXPECT_EQ(cleaned.findings[999].ticker, "T0") << "the first ones";
+    EXPECT_EQ(cleaned.suspects() - prints,
+              static_cast<Index>(cleaned.findings.size()) - kMostFindings);
+    EXPECT_THAT(cleaned.left_out(),
+                ElementsAre(std::pair<std::string_view, Index>("print", prints - kMostFindings)));
+    EXPECT_THAT(summary(cleaned, {}).back(),
+                HasSubstr(fmt::format("and {} more", cleaned.suspects() - 5)));
+  }
+}
 
 // ---- modes
 

@@ -28,6 +28,10 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 // (code points) long: data must not steer the terminal it is shown on.
 std::string printable(std::string_view text, std::size_t width = 60);
 
+// JSON with DEL, the C1 controls and marks that steer the layout as \uNNNN: the same JSON, safe to
+// print. Writers of JSON escape the other control characters themselves.
+std::string json_escaped(std::string_view json);
+
 // Text from a file, printable and at most 40 characters long; shown() puts it in double quotes.
 std::string shortened(std::string_view text);
 std::string shown(std::string_view text);

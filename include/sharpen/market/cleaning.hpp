@@ -19,8 +19,10 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sharpen/base/named.hpp"
@@ -71,6 +73,11 @@ enum class Rule {
   no_value,  // none at all
 };
 
+constexpr std::size_t kRules = 10;
+
+// Of each rule, that are listed one by one.
+constexpr Index kMostFindings = 1000;
+
 bool is_suspect(Rule rule);
 
 struct Finding {
@@ -98,17 +105,24 @@ struct Cleaned {
   // In the kind of the raw panel. Complete, or (available) NaN only before an asset's start and
   // after its end. May have no assets or rows left: the caller decides whether that is an error.
   Panel panel;
-  // By column, those of a whole row last; of one column suspects first, then missing values, each
-  // by row.
+  // The first kMostFindings of each rule. By column, those of a whole row last; of one column
+  // suspects first, then missing values, each by row.
   std::vector<Finding> findings;
+  std::array<Index, kRules> found{};      // by rule, listed or not
   std::vector<Dropped> dropped;           // assets, in the order of the columns
   std::vector<std::string> dropped_days;  // ascending
+  std::vector<std::string> carried;       // assets over whose gaps the last price is carried
+  Index carried_cells = 0;
 
   Index suspects() const;
+  // How many more of a rule there are than are listed, for rules that have more.
+  std::vector<std::pair<std::string_view, Index>> left_out() const;
 };
 
 // What the rules above find, by column, then row; rows without ticker last. Nothing is handled yet.
-std::vector<Finding> find_suspects(const Panel& raw, PanelKind kind);
+// One after the other: a panel of nothing but dirt has as many as cells.
+using TakeFinding = std::function<void(Finding)>;
+void find_suspects(const Panel& raw, PanelKind kind, const TakeFinding& take);
 
 // Throws InputError for on_suspect = error if there are suspects, naming the first.
 Cleaned clean(const Panel& raw, const CleaningSettings& settings);
