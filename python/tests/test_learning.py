@@ -137,6 +137,12 @@ def test_no_file_is_written_over_what_is_read(market, model, tmp_path, monkeypat
 
 
 @pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
+def test_a_label_that_no_file_can_hold_is_refused_at_the_start(market):
+    odd = market.rename(columns={market.columns[2]: "a\x1b[2J"})
+    with pytest.raises(sharpen.InputError, match=r'prices: the label "a\\x1b\[2J" of column 2 '):
+        sharpen.train(odd, **SMALL, progress=False)
+
+
 def test_predictions_have_the_labels_of_the_panel(market, model):
     asof = str(market.index[-1].date())
     train = dict(k=3, lookback=5, hidden=[8], epochs=1, progress=False)

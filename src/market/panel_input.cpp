@@ -90,6 +90,17 @@ auto in_file(const std::string& file, const Work& work) {
   }
 }
 
+// What the reader of a file refuses: no file that we write could hold it.
+void check_labels(const RawPanel& raw) {
+  const std::vector<std::string>& tickers = raw.panel.tickers;
+  for (std::size_t j = 0; j < tickers.size(); ++j)
+    if (tickers[j].empty() || !is_plain_text(tickers[j]))
+      throw InputError(
+          fmt::format("{}: the label {} of column {} is empty, holds control characters or is not "
+                      "UTF-8; give the column another name",
+                      raw.file, shown(tickers[j]), j));
+}
+
 // What a reader refuses cell by cell, and by the whole.
 void check_cells(const RawPanel& raw) {
   const ConstMat cells = raw.panel.matrix();
@@ -186,6 +197,7 @@ PanelInput read_panel_input(const Values& values, const Log& log) {
 
 PanelInput panel_input(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
   if (!panel) return read_panel_input(values, log);
+  check_labels(panel->raw);
   check_cells(panel->raw);
   cut_panel(values, panel->raw);
   PanelInput input = clean_panel_input(values, std::move(panel->raw));
@@ -195,6 +207,7 @@ PanelInput panel_input(const Values& values, std::optional<MemoryPanel> panel, c
 
 RawPanel raw_panel(const Values& values, std::optional<MemoryPanel> panel, const Log& log) {
   if (!panel) return read_raw_panel(values, log);
+  check_labels(panel->raw);
   cut_panel(values, panel->raw);
   return std::move(panel->raw);
 }

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "report/table_builder.hpp"
+#include "sharpen/base/text.hpp"
 #include "sharpen/solve/registry.hpp"
 
 namespace sharpen::report {
@@ -274,7 +275,7 @@ std::string page_data(const study::Results& results, const Summary& summary) {
                                         : averages_json(results, summary);
   out["everyWeight"] = pictures == done || pictures < kMostPictures;
   out["held"] = held_json(results, summary);
-  return script_safe(out.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return script_safe(json_escaped(out.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 }  // namespace sharpen::report

@@ -160,7 +160,13 @@ std::string to_markdown(const Table& table) {
 
 std::string csv_field(std::string_view text) {
   std::string value = starts_formula(text) && !is_number(text) ? "'" : "";
-  value += text;
+  // Tabs and line ends are text like any other in quotes; nothing else may steer a terminal.
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of("\t\r\n"), text.size());
+    value += clean(text.substr(0, end));
+    value += text.substr(end, 1);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   return value.empty() ? value : sharpen::csv_field(value);
 }
 

@@ -28,7 +28,8 @@ constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 50;
 
 [[noreturn]] void fail(sqlite3* database, int code) {
   if (database == nullptr) throw SqliteError(code, sqlite3_errstr(code));
-  throw SqliteError(sqlite3_extended_errcode(database), sqlite3_errmsg(database));
+  // It may quote the file: names of columns and tables that are anything.
+  throw SqliteError(sqlite3_extended_errcode(database), printable(sqlite3_errmsg(database), 400));
 }
 
 std::string insert_text(Connection& connection, std::string_view table) {
@@ -107,7 +108,7 @@ bool Query::is_null() const { return type() == SQLITE_NULL; }
 
 void Query::misfit(std::string_view what) const {
   const char* name = sqlite3_column_name(statement_.get(), column_);
-  throw Misfit(fmt::format("a value of \"{}\" {}", name == nullptr ? "" : name, what));
+  throw Misfit(fmt::format("a value of \"{}\" {}", printable(name == nullptr ? "" : name), what));
 }
 
 void Query::refuse_word(std::string_view what, const std::string& word) {

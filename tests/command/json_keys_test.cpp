@@ -56,6 +56,13 @@ TEST(JsonKeys, MoveToAnotherPartWithWhatIsInsideThem) {
   for (const ListedKey& key : listed(in_part(2, keys()))) EXPECT_EQ(key.part, 2) << key.name;
 }
 
+TEST(JsonText, HoldsNoControlCharacterAsItIs) {
+  const std::string name = "a\x1b\x7F\xC2\x80\xC2\x9B\xE2\x80\xAE é\xC2\xA0\xE2\x82\xAC";
+  const std::string text = json_text(Json{{"name", name}});
+  EXPECT_EQ(text, "{\n  \"name\": \"a\\u001b\\u007f\\u0080\\u009b\\u202e é\xC2\xA0€\"\n}\n");
+  EXPECT_EQ(Json::parse(text)["name"], name);
+}
+
 TEST(JsonPage, PutsKeysOfOneMeaningIntoOneRow) {
   const std::string page = json_page();
   EXPECT_THAT(page, HasSubstr("| `replications`, `seed` | the settings used |"));

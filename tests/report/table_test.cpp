@@ -10,6 +10,7 @@
 namespace sharpen::report {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -202,6 +203,14 @@ TEST(CsvTable, QuotesAsRfc4180Says) {
   EXPECT_EQ(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
   EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
   EXPECT_EQ(csv_field(" a"), "\" a\"");
+}
+
+TEST(CsvTable, KeepsControlCharactersFromTheTerminal) {
+  EXPECT_EQ(csv_field("a\x1b[2J\xC2\x9Bz\x7F"), "a\\x1b[2J\\xc2\\x9bz\\x7f");
+  EXPECT_EQ(csv_field("a\n\x1b"), "\"a\n\\x1b\"");
+  for (const std::string& text : {html_escaped("\xC2\x9B\x1b"), latex_escaped("\xC2\x9B\x1b"),
+                                  markdown_escaped("\xC2\x9B\x1b")})
+    EXPECT_THAT(text, AllOf(Not(HasSubstr("\x9B")), Not(HasSubstr("\x1b")))) << text;
 }
 
 TEST(HtmlTable, EscapesNamesAndKeepsValuesForSorting) {

@@ -182,6 +182,13 @@ TEST_F(Doctored, AColumnMore) {
   expect_refused("its table \"cells\"");
 }
 
+// SQLite quotes what it cannot parse, and what it quotes must not clear the screen.
+TEST_F(Doctored, SqlWithControlCharacters) {
+  sql("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE TABLE cells (\"a\" \x1b"
+      "[2J\xC2\x9B)' WHERE name = 'cells'");
+  expect_refused("malformed database schema (cells) - unrecognized token: \"\\x1b\"");
+}
+
 TEST_F(Doctored, SwappedColumns) {
   sql("ALTER TABLE daily RENAME COLUMN cost TO x; ALTER TABLE daily RENAME COLUMN net TO cost;"
       "ALTER TABLE daily RENAME COLUMN x TO net");
