@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "address_space.hpp"
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "output.hpp"
@@ -32,7 +33,7 @@ void run(const std::vector<std::string>& arguments) {
   switch (request.kind) {
     case Request::Kind::print: return print(request.text);
     case Request::Kind::version: return print(version_text(request.json));
-    case Request::Kind::command: return run_command(*request.values);
+    case Request::Kind::command: fit_into_address_space(); return run_command(*request.values);
   }
 }
 

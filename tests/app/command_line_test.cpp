@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "project/tree.hpp"
 #include "support/program.hpp"
 
 namespace sharpen {
@@ -223,6 +224,35 @@ TEST(Config, TooDeepIsRefusedAndNoCrash) {
       EXPECT_EQ(run.exit_code, 2);
       EXPECT_THAT(run.err, HasSubstr("c.toml:1: a key of more than 16 parts; "));
     }
+}
+
+// OpenBLAS, which cannot have its buffers, would ask for them for ever. With less than the first of
+// these the program cannot be loaded.
+TEST(Program, EndsUnderALimitOfTheAddressSpace) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need more than any limit";
+#endif
+  const Folder folder;
+  const std::string prices = folder.path("p.csv");
+  ASSERT_EQ(run_program({"simulate", "--assets", "8", "--days", "400", "--out", prices}).exit_code,
+            0);
+  int answers = 0;
+  for (int kilobytes = 100'000; kilobytes <= 400'000; kilobytes += 20'000)
+    for (const std::string& command :
+         {std::string("--version"), std::string("solve --demo --threads 2"),
+          "backtest --framework dfl -k 2 --ensemble 1 --epochs 1 --hidden 8 --prices " + prices}) {
+      const project::CommandResult run =
+          project::run_command("ulimit -v " + std::to_string(kilobytes) + " && timeout 30 " +
+                               SHARPEN_BINARY + " " + command + " 2>&1");
+      if (run.exit_code == 0) {
+        ++answers;
+      } else {
+        EXPECT_THAT(run.output,
+                    ::testing::AnyOf(HasSubstr("allow 400 MB"), HasSubstr("not enough memory")))
+            << kilobytes << " " << command << " " << run.exit_code;
+      }
+    }
+  EXPECT_GT(answers, 30);
 }
 
 TEST(OptionsPage, IsWhatTheProgramPrints) {
