@@ -171,8 +171,9 @@ std::string status_text(const backtest::Run& run) {
 }
 
 std::string regret_text(const backtest::Regret& regret) {
-  return fmt::format("{} per decision, {} of what perfect foresight would have earned",
-                     number(regret.mean), percent(regret.relative()));
+  return fmt::format(
+      "{} per decision: perfect foresight would have earned {}, these decisions {}, before costs",
+      number(regret.mean), number(regret.oracle), number(regret.oracle - regret.mean));
 }
 
 std::string benchmark_text(const BacktestAnswer& answer) {

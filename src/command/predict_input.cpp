@@ -71,8 +71,7 @@ void refuse_future(const AgeLimit& limit, const Span& end, sys_days today) {
   if (end.first <= today + kTimeZones) return;
   throw InputError(
       fmt::format("{}: its last date, {}, is in the future (today is {}); correct the dates, or "
-                  "say by ‹--asof› "
-                  "DATE when the portfolio begins",
+                  "give ‹--asof DATE›, the day of the decision",
                   shown_file(limit.file), text_of(end.last), text_of(today)));
 }
 

@@ -52,7 +52,9 @@ std::vector<Setting> running_rows() {
 
 std::vector<Setting> prediction_rows() {
   std::vector<Setting> rows = {
-      row("asof", Kind::text, "the day the portfolio is for: rows after it are not used",
+      row("asof", Kind::text,
+          "the day of the decision: no later row is used, and the portfolio is for the period "
+          "after it",
           {.placeholder = "DATE", .preset_words = "today", .group = Group::window}),
       row("max-age", Kind::integer,
           "most days from the last row to today, or to ‹--asof›; an older file is refused",
