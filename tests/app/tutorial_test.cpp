@@ -1,4 +1,5 @@
-// docs/tutorial.md does what it shows: its commands run, one after the other, in an empty folder.
+// The pages do what they show: their commands run, one after the other, in an empty folder, and
+// what they are said to print is what they print.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,10 +15,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The text of every block that begins with ```sh.
-std::vector<std::string> shell_blocks(const std::string& page) {
+std::string page_called(const std::string& name) {
+  return testing::text_of(SHARPEN_SOURCE_DIR "/" + name);
+}
+
+// The text of every block that begins with ``` and the word.
+std::vector<std::string> blocks_of(const std::string& page, const std::string& word) {
   std::vector<std::string> blocks;
-  const std::string open = "\n```sh\n", close = "\n```\n";
+  const std::string open = "\n```" + word + "\n", close = "\n```\n";
   for (std::size_t at = page.find(open); at != std::string::npos; at = page.find(open, at)) {
     at += open.size();
     const std::size_t end = page.find(close, at);
@@ -28,18 +33,80 @@ std::vector<std::string> shell_blocks(const std::string& page) {
   return blocks;
 }
 
+// With the program in the path.
+CommandResult run_in(const testing::Folder& folder, const std::string& commands) {
+  const std::string program = std::filesystem::path(SHARPEN_BINARY).parent_path().string();
+  return run_command("cd " + quoted(folder.path("")) + " && PATH=" + quoted(program) +
+                     ":$PATH bash -euc " + quoted(commands) + " 2>&1");
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+TEST(Readme, ShowsWhatItsCommandPrints) {
+  const std::string page = page_called("README.md");
+  const std::string command = "build/release/bin/sharpen solve --demo --explain\n```\n\n```text\n";
+  const std::size_t at = page.find(command);
+  ASSERT_NE(at, std::string::npos);
+  const std::string shown = page.substr(at + command.size());
+  EXPECT_EQ(shown.substr(0, shown.find("```")),
+            testing::run_program({"solve", "--demo", "--explain"}).out);
+}
+
+// Its three commands, on a market of which the latest prices are today's.
+TEST(PredictPage, SlowRuns) {
+  const testing::Folder folder;
+  const CommandResult made = run_in(folder, R"(
+    sharpen simulate --assets 12 --days 260 --seed 5 --out prices.csv
+    echo asset,weight > weights.csv; echo "$(head -1 prices.csv | cut -d, -f2),0.5" >> weights.csv
+    days=$(tail -n +2 prices.csv | wc -l); head -1 prices.csv > latest.csv
+    tail -n +2 prices.csv | cut -d, -f2- | while read -r row; do
+      days=$((days - 1)); echo "$(date -u -d "-$days days" +%F),$row"
+    done >> latest.csv)");
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const CommandResult run = run_in(folder, blocks_of(page_called("docs/predict.md"), "").at(0));
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  for (const char* file : {"model.sharpen", "next.csv", "trades.csv"})
+    EXPECT_TRUE(std::filesystem::exists(folder.path(file))) << file;
+}
+
+// The demo whole. Of the paper's study, which takes hours, what it would take; its other commands
+// on the demo's file.
+TEST(StudyPage, SlowRuns) {
+  const testing::Folder folder;
+  const CommandResult made =
+      run_in(folder,
+             "for m in nikkei ftse; do sharpen simulate --assets 20 --days 400 --out $m.csv; done");
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  std::string block = blocks_of(page_called("docs/study.md"), "").at(0);
+  block = replaced(block, "ftse.csv --out studies/paper", "ftse.csv --dry-run");
+  block = replaced(block, "studies/paper", "study-demo");
+  const CommandResult run = run_in(folder, block);
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr(" 0 failed, 0 missing"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("report.html")));
+}
+
 TEST(Tutorial, SlowRunsFromPricesToReport) {
-  const std::string page = testing::text_of(SHARPEN_SOURCE_DIR "/docs/tutorial.md");
-  const auto blocks = shell_blocks(page);
+  const std::string page = page_called("docs/tutorial.md");
+  const auto blocks = blocks_of(page, "sh");
   ASSERT_GE(blocks.size(), 10u);
   const testing::Folder folder;
-  const std::string program = std::filesystem::path(SHARPEN_BINARY).parent_path().string();
   for (const std::string& block : blocks) {
-    const CommandResult run =
-        run_command("cd " + quoted(folder.path("")) + " && PATH=" + quoted(program) +
-                    ":$PATH bash -euc " + quoted(block) + " 2>&1");
+    const CommandResult run = run_in(folder, block);
     ASSERT_EQ(run.exit_code, 0) << block << run.output;
   }
+  // What section 6 says of the day after.
+  const std::string flags = "--previous weights.csv --out next.csv";
+  ASSERT_THAT(page, HasSubstr("`" + flags + "`"));
+  const CommandResult after = run_in(
+      folder, "sharpen predict --model dfl.sharpen --prices clean.csv --asof 2024-08-01 " + flags);
+  EXPECT_EQ(after.exit_code, 0) << after.output;
+  EXPECT_THAT(after.output, HasSubstr("trade"));
   for (const char* file : {"clean.csv", "runs/dfl/metrics.json", "dfl.sharpen", "trades.csv",
                            "study/study.db", "report.html", "report.txt"})
     EXPECT_TRUE(std::filesystem::exists(folder.path(file))) << file;
