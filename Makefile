@@ -40,10 +40,11 @@ wheel: ## build a Python wheel that needs no other package: build/wheels
 	@tools/setup build python
 	@tools/wheel
 
-bench: ## build and run the benchmarks, and measure the size of the code
+bench: ## build and run the benchmarks, measure hostile inputs and the size of the code
 	@tools/setup build size
 	@tools/build release bench
 	@tools/bench build/release
+	@tools/bounds build/release/bin/sharpen
 	@tools/size
 
 peers: ## install the packages one would use instead, and measure against them (half an hour)
