@@ -324,11 +324,13 @@ OutputFolder backtest_folder(const settings::Values& values, const std::string& 
 std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer) {
   const backtest::Run& run = answer.result.run;
   const std::vector<std::string>& tickers = answer.result.tickers;
-  std::vector<std::pair<std::string, std::string>> files = {
-      {"returns.csv", backtest::returns_csv(run)},
-      {"weights.csv", backtest::weights_csv(run, tickers)},
-      {"trades.csv", backtest::trades_csv(run, tickers)},
-      {"weights_last.csv", backtest::portfolio_csv(run.weights_of(run.periods() - 1), tickers)}};
+  // One by one: a list in braces would be copied, and these are the largest texts there are.
+  std::vector<std::pair<std::string, std::string>> files;
+  files.emplace_back("returns.csv", backtest::returns_csv(run));
+  files.emplace_back("weights.csv", backtest::weights_csv(run, tickers));
+  files.emplace_back("trades.csv", backtest::trades_csv(run, tickers));
+  files.emplace_back("weights_last.csv",
+                     backtest::portfolio_csv(run.weights_of(run.periods() - 1), tickers));
   if (!run.benchmark.empty()) files.emplace_back("benchmark.csv", backtest::benchmark_csv(run));
   files.emplace_back("metrics.json", backtest_json(answer));
   return files;
