@@ -34,7 +34,7 @@ BacktestSettings backtest_settings(const Values& values) {
   return out;
 }
 
-std::vector<std::string> slips(const Values& values, std::span<const std::string> dates) {
+std::vector<std::string> likely_mistakes(const Values& values, std::span<const std::string> dates) {
   std::vector<std::string> out;
   const auto percents = [&](std::string_view name, double most) {
     const double value = values.real(name);

@@ -178,8 +178,8 @@ void measure_against_benchmark(const Track& track, Metrics& out) {
 
 }  // namespace
 
-Exposure exposure(ConstVec weights) {
-  Exposure out;
+WeightSummary summarize(ConstVec weights) {
+  WeightSummary out;
   for (const double w : weights) {
     out.gross += std::abs(w);
     out.net += w;

@@ -55,8 +55,8 @@ bool complete_since(const Gaps& gaps, const PlannedBatch& batch, const std::vect
 
 }  // namespace
 
-Plan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings) {
-  Plan plan;
+WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings) {
+  WalkPlan plan;
   for (Index row = settings.first_traded(); row < returns.rows; row += settings.rebalance)
     plan.ends.push_back(row);
   const auto decisions = static_cast<Index>(plan.ends.size());

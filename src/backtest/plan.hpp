@@ -20,11 +20,11 @@ struct PlannedBatch {
   AssetSet assets;
 };
 
-struct Plan {
+struct WalkPlan {
   std::vector<Index> ends;  // (decisions): a decision knows rows [0, end) of the panel
   std::vector<PlannedBatch> batches;
 };
 
-Plan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings);
+WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings);
 
 }  // namespace sharpen::backtest

@@ -15,7 +15,7 @@ namespace {
 // Runs the planned batches and tells how far it is.
 class Decider {
  public:
-  Decider(ConstMat returns, const Policy& policy, const Plan& plan, const Control& control)
+  Decider(ConstMat returns, const Policy& policy, const WalkPlan& plan, const Control& control)
       : returns_(returns),
         policy_(policy),
         plan_(plan),
@@ -76,7 +76,7 @@ class Decider {
 
   ConstMat returns_;
   const Policy& policy_;
-  const Plan& plan_;
+  const WalkPlan& plan_;
   Conductor conductor_;
   std::vector<Decision> decisions_;
 };
@@ -182,7 +182,7 @@ class Account {
     run_.gross_returns.push_back(gross);
     run_.costs.push_back(cost);
     run_.turnover.push_back(turnover);
-    const Exposure e = exposure(held_);
+    const WeightSummary e = summarize(held_);
     run_.net.push_back(e.net);
     run_.gross.push_back(e.gross);
     run_.holdings.push_back(e.holdings);
@@ -289,7 +289,7 @@ Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkS
                  const Threads& threads, const Control& control) {
   settings.validate(returns.rows());
   check_history(policy, settings);
-  const Plan plan = plan_decisions(returns.matrix(), policy, settings);
+  const WalkPlan plan = plan_decisions(returns.matrix(), policy, settings);
   const std::vector<Decision> decisions =
       Decider(returns.matrix(), policy, plan, control).run(threads);
 

@@ -276,13 +276,13 @@ void Values::read_toml(std::string_view text, std::string_view file_name) {
   std::vector<Entry> entries = entries_;
   for (const TomlLine& line : toml_lines(file)) {
     if (line.node->is_array_of_tables() && names_tables(line.key, command_)) continue;
-    const std::string place = fmt::format("{}:{}", file_name, line.number);
+    const std::string file_line = fmt::format("{}:{}", file_name, line.number);
     try {
       const Setting& setting = setting_for(line.key, *line.node, *this);
       entries[static_cast<std::size_t>(&setting - table().data())] = {
-          toml_value(setting, *line.node), Origin::file, place};
+          toml_value(setting, *line.node), Origin::file, file_line};
     } catch (const InputError& error) {
-      throw InputError(place + ": " + error.marked());
+      throw InputError(file_line + ": " + error.marked());
     }
   }
   entries_ = std::move(entries);

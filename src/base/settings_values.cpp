@@ -47,11 +47,11 @@ void Values::set_flag(std::string_view name, std::string_view text) {
   entries_[row_of(name, command_)] = {parse(setting, text), Origin::flag, ""};
 }
 
-void Values::set_file(std::string_view name, std::string_view text, std::string_view place) {
+void Values::set_file(std::string_view name, std::string_view text, std::string_view file_line) {
   set_flag(name, text);
   Entry& entry = entries_[row_of(name, command_)];
   entry.origin = Origin::file;
-  entry.place = place;
+  entry.file_line = file_line;
 }
 
 void Values::set_default(std::string_view name, std::string_view text) {
@@ -76,8 +76,8 @@ std::string Values::written(std::string_view name) const {
   return write(row_for(name, command_), entry(name).value);
 }
 
-const std::string& Values::place(std::string_view name) const {
-  return entries_[row_of(name, command_)].place;
+const std::string& Values::file_line(std::string_view name) const {
+  return entries_[row_of(name, command_)].file_line;
 }
 
 Origin Values::origin(std::string_view name) const {
@@ -86,7 +86,7 @@ Origin Values::origin(std::string_view name) const {
 
 std::string Values::given_as(std::string_view name) const {
   const Entry& given = entries_[row_of(name, command_)];
-  if (given.origin == Origin::file) return reference(name) + " (" + given.place + ")";
+  if (given.origin == Origin::file) return reference(name) + " (" + given.file_line + ")";
   return reference(std::string(name.size() == 1 ? "-" : "--").append(name));
 }
 

@@ -61,7 +61,7 @@ struct Mssrm::Work {
   };
 
   bool begin(const risk::Risk& risk, Index sample, ConstVec mu);
-  bool place(const risk::Risk& risk, Index sample, Point& point);
+  bool project_and_value(const risk::Risk& risk, Index sample, Point& point);
   void keep_largest(Point& point);
   bool ascend(const risk::Risk& risk, Index sample, Index& iterations);
   bool direction(const risk::Risk& risk, Index sample);
@@ -113,7 +113,7 @@ void Mssrm::Work::keep_largest(Point& point) {
 }
 
 // Projects point.w, scales it to unit risk and values it. False if nothing of it is left.
-bool Mssrm::Work::place(const risk::Risk& risk, Index sample, Point& point) {
+bool Mssrm::Work::project_and_value(const risk::Risk& risk, Index sample, Point& point) {
   keep_largest(point);
   point.columns.clear();
   point.weights.clear();
@@ -156,7 +156,7 @@ bool Mssrm::Work::direction(const risk::Risk& risk, Index sample) {
 bool Mssrm::Work::climb(const risk::Risk& risk, Index sample) {
   for (double eta = 1.0; eta >= kShortest; eta *= 0.5) {
     for (std::size_t i = 0; i < g.size(); ++i) trial.w[i] = at.w[i] + eta * g[i];
-    if (place(risk, sample, trial) && trial.sharpe > at.sharpe) return true;
+    if (project_and_value(risk, sample, trial) && trial.sharpe > at.sharpe) return true;
   }
   return false;
 }
@@ -194,7 +194,7 @@ void Mssrm::run(const risk::Risk& risk, Index sample, ConstVec mu, MssrmResult& 
     work.scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
   if (layer::signal_scale(mu) == 0.0 || !work.begin(risk, sample, mu)) return;
   work.at.w = work.y;
-  if (!work.place(risk, sample, work.at)) return;
+  if (!work.project_and_value(risk, sample, work.at)) return;
   const bool converged = work.ascend(risk, sample, out.iterations);
   work.exact.run_on(risk, sample, mu, work.at.K, out.portfolio);
   if (!converged && out.portfolio.outcome.solved())

@@ -225,8 +225,8 @@ BacktestAnswer run(Job job, const Control& control) {
   answer.label = label_of(answer);
   answer.warnings = answer.input.warnings;
   warn_of_ignored(answer.values, answer.warnings);
-  for (std::string& slip : backtest::slips(answer.values, answer.input.returns.dates))
-    answer.warnings.push_back(std::move(slip));
+  for (std::string& mistake : backtest::likely_mistakes(answer.values, answer.input.returns.dates))
+    answer.warnings.push_back(std::move(mistake));
   const auto& found = answer.result.warnings;
   answer.warnings.insert(answer.warnings.end(), found.begin(), found.end());
   return answer;

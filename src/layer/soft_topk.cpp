@@ -46,15 +46,15 @@ std::optional<double> counted_threshold(ConstVec x, Index k, Range range, const 
   return std::nullopt;
 }
 
-// The split at the k-th largest: scratch holds d_i = beta (x_i - c) of the entries outside K in
+// The two sides of the k-th largest: scratch holds d_i = beta (x_i - c) of the entries outside K in
 // front, and -d_i of those inside K behind them.
-struct Split {
+struct Sides {
   double c;
   double* out;
   double* in;
 };
 
-Split split_at(ConstVec x, Index k, double beta, Range range, Vec scratch, const Kernels& kernels) {
+Sides sides_of(ConstVec x, Index k, double beta, Range range, Vec scratch, const Kernels& kernels) {
   const auto n = static_cast<Index>(x.size());
   const std::optional<double> counted = counted_threshold(x, k, range, kernels);
   double threshold = counted.value_or(0.0);
@@ -96,20 +96,20 @@ Root newton_root(const TopKSettings& settings, ConstVec x, Vec scratch, const Ke
   const Index k = settings.k;
   const double beta = settings.beta;
   const Range range = range_of(x);
-  const Split split = split_at(x, k, beta, range, scratch, kernels);
+  const Sides sides = sides_of(x, k, beta, range, scratch, kernels);
   const double logit = std::log(static_cast<double>(k) / static_cast<double>(n - k));
-  double low = logit + beta * (split.c - range.most);
-  double high = logit + beta * (split.c - range.least);
+  double low = logit + beta * (sides.c - range.most);
+  double high = logit + beta * (sides.c - range.least);
   // For small beta every p is near k/n; for large beta the root is midway, at u = 0.
   double u = 0.0;
   if (beta * (range.most - range.least) < 4.0)
-    u = logit + beta * (split.c - sum(x) / static_cast<double>(n));
+    u = logit + beta * (sides.c - sum(x) / static_cast<double>(n));
   u = std::clamp(u, std::min(low, high), std::max(low, high));
 
   int i = 1;
   for (; i <= kMostNewton; ++i) {
-    const TailSums out = kernels.tail_sums(split.out, n - k, u);
-    const TailSums in = kernels.tail_sums(split.in, k, -u);
+    const TailSums out = kernels.tail_sums(sides.out, n - k, u);
+    const TailSums in = kernels.tail_sums(sides.in, k, -u);
     if (out.value <= 0.0 && in.value <= 0.0) break;  // saturated to the last bit
     const double G = std::log(out.value) - std::log(in.value);
     if (std::abs(G) <= kLogTolerance) break;
@@ -121,7 +121,7 @@ Root newton_root(const TopKSettings& settings, ConstVec x, Vec scratch, const Ke
     u = next;
     if (settled) break;
   }
-  return {split.c, u, i};
+  return {sides.c, u, i};
 }
 
 Root bisection_root(const TopKSettings& settings, ConstVec x, Vec p, Vec v,

@@ -23,7 +23,7 @@ std::uint64_t stream(Index member, Index epoch) {
   return (static_cast<std::uint64_t>(member) << 32) + static_cast<std::uint64_t>(epoch);
 }
 
-Index first_with_risk(const Split& split, const TrainSettings& settings) {
+Index first_with_risk(const SampleSplit& split, const TrainSettings& settings) {
   return settings.alpha > 0.0 ? 0 : split.validation_first;
 }
 
@@ -232,7 +232,7 @@ EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) 
 // beta nor the mode of re-optimisation, and is the same for every alpha.
 void MemberTraining::validate(EpochReport& report, const Threads& threads) {
   report.validation_loss = report.validation_sharpe = kNaN;
-  const Split& split = data_->split;
+  const SampleSplit& split = data_->split;
   if (split.validation == 0) return;
   const Index n = data_->n();
   std::vector<double> mu(at(split.validation * n)), q(at(split.validation)), unused(q.size());

@@ -19,7 +19,7 @@ struct Dataset {
           const std::function<bool()>& stop = {});
 
   ConstMat returns;
-  Split split;
+  SampleSplit split;
   Scaling scaling;
   double unit;  // of the scaling. The loss that Adam sees is divided by its square
   Features<float> features;

@@ -11,9 +11,9 @@ namespace sharpen::learn {
 
 namespace {}  // namespace
 
-Split split_samples(Index rows, const TrainSettings& settings) {
+SampleSplit split_samples(Index rows, const TrainSettings& settings) {
   const Index T = settings.lookback, h = settings.horizon;
-  Split split{.lookback = T, .horizon = h};
+  SampleSplit split{.lookback = T, .horizon = h};
   if (rows <= T)
     throw InputError(fmt::format(
         "lookback = {} needs {} rows of training returns at least, and there are {}; use a shorter "
@@ -43,7 +43,7 @@ Split split_samples(Index rows, const TrainSettings& settings) {
   return split;
 }
 
-Scaling learn_scaling(ConstMat returns, const Split& split) {
+Scaling learn_scaling(ConstMat returns, const SampleSplit& split) {
   const Index rows = split.training_rows(), n = returns.cols;
   Scaling scaling{std::vector<double>(at(n), 0.0), std::vector<double>(at(n), 0.0)};
   for (Index t = 0; t < rows; ++t)

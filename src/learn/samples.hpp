@@ -10,7 +10,7 @@
 
 namespace sharpen::learn {
 
-struct Split {
+struct SampleSplit {
   Index lookback = 0, horizon = 1;
   Index training = 0;          // samples 0..training-1 train
   Index validation_first = 0;  // samples validation_first..validation_first+validation-1 validate
@@ -23,10 +23,10 @@ struct Split {
 };
 
 // Throws InputError where the rows do not make one batch, or leave nothing to validate on.
-Split split_samples(Index rows, const TrainSettings& settings);
+SampleSplit split_samples(Index rows, const TrainSettings& settings);
 
 // Mean and standard deviation of each asset over the rows that the training samples touch.
-Scaling learn_scaling(ConstMat returns, const Split& split);
+Scaling learn_scaling(ConstMat returns, const SampleSplit& split);
 
 // The scaled returns of a panel as network inputs. joint: rows of time, so that a window is one
 // piece; shared: rows of assets, so that an asset's window is one piece.

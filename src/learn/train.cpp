@@ -33,7 +33,7 @@ Model untrained(const market::Panel& returns, const TrainSettings& settings,
   model.tickers = returns.tickers;
   model.first_date = returns.dates.front();
   model.last_date = returns.dates.back();
-  const Split& split = data.split;
+  const SampleSplit& split = data.split;
   if (split.validation > 0)
     model.validation_from = returns.dates[at(split.end(split.validation_first))];
   model.samples = split.training;
@@ -179,7 +179,7 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
                            const Threads& threads) {
   settings.validate(returns.n());
   check_panel(returns);
-  const Split split = split_samples(returns.rows(), settings);
+  const SampleSplit split = split_samples(returns.rows(), settings);
   TrainingPlan plan;
   plan.samples = split.training;
   plan.validation_samples = split.validation;

@@ -169,7 +169,7 @@ void fill_entry(const Results& results, const Summary& summary, Entry& entry) {
   for (std::size_t f = 0; f < kFigures; ++f) {
     values.clear();
     for (const Index c : entry.cells) values.push_back(summary.of_cells[at(c)][f]);
-    entry.figures[f] = estimate(values);
+    entry.figures[f] = mean_and_sd(values);
   }
   average_excess(results, entry);
 }
@@ -342,8 +342,8 @@ std::vector<double> Summary::cost_levels() const {
 
 const FigureInfo& info(Figure figure) { return kRows[static_cast<std::size_t>(figure)].info; }
 
-Estimate estimate(ConstVec values) {
-  Estimate out;
+MeanAndSd mean_and_sd(ConstVec values) {
+  MeanAndSd out;
   double sum = 0.0;
   for (const double x : values)
     if (std::isfinite(x)) {

@@ -107,8 +107,8 @@ select::SelectSettings select_settings(const OptimizerInfo& optimizer,
           .sizing = settings.sizing};
 }
 
-// The settings of the command, as far as the optimizer heeds them.
-OptimizerSettings heeded(const Values& values, const OptimizerInfo& optimizer) {
+// The settings of the command, as far as the optimizer listens to them.
+OptimizerSettings settings_for(const OptimizerInfo& optimizer, const Values& values) {
   OptimizerSettings settings = optimizer_settings(values);
   if (optimizer.ignores_setting("sizing")) settings.sizing = {};
   if (optimizer.ignores_setting("net")) settings.net = layer::Net::positive;
@@ -230,7 +230,7 @@ Solution solve(const Values& values, SolveInput given) {
   solution.warnings = input.warnings;
   const OptimizerInfo& optimizer = optimizer_named(values.text("optimizer"));
   const Index k = values.count_or_share("k").of(input.n(), "k");
-  const OptimizerSettings settings = heeded(values, optimizer);
+  const OptimizerSettings settings = settings_for(optimizer, values);
   check(optimizer, input.n());
   const Problem problem = input.problem(k);
   choose(optimizer, settings, problem, solution);

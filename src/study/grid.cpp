@@ -38,7 +38,7 @@ std::vector<Given> common_settings(const Values& values) {
     if (!both || setting.is(settings::of_run | settings::of_cell) || !given(values, setting.name))
       continue;
     out.push_back(
-        {std::string(setting.name), values.written(setting.name), values.place(setting.name)});
+        {std::string(setting.name), values.written(setting.name), values.file_line(setting.name)});
   }
   return out;
 }
@@ -149,7 +149,7 @@ void check_count(double methods) {
 void add_common_ensemble(const Values& values, std::vector<Given>& common) {
   if (one_ensemble(values))
     common.push_back({"ensemble", checked_list(values, "ensemble", "ensemble", {}).front(),
-                      values.place("ensemble")});
+                      values.file_line("ensemble")});
 }
 
 // What a method is where nobody says so.
@@ -261,7 +261,7 @@ std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values
     for (MethodGrid method : methods) {
       if (const Given* own = find_given(method.settings, "cost-bps"))
         throw InputError(fmt::format("{}: ‹cost-bps› cannot go with {}; leave one of them out",
-                                     own->place, values.given_as("costs")));
+                                     own->file_line, values.given_as("costs")));
       method.settings.push_back({"cost-bps", cost});
       if (costs.size() > 1) {
         method.name += fmt::format("-{}bp", cost);
@@ -292,7 +292,7 @@ std::vector<MethodGrid> methods_of(const Values& values, const std::string& pres
     throw InputError(
         fmt::format("{}: [[method]] cannot go with ‹--preset {}›, which has its own "
                     "methods; leave one of them out",
-                    tables.front().place, preset));
+                    tables.front().file_line, preset));
   if (preset == "paper") tables = paper_methods();
   if (preset == "demo") tables = demo_methods();
   if (preset == "alpha")
@@ -309,11 +309,11 @@ std::vector<MarketGrid> markets_of(const Values& values, const std::string& pres
     if (setting.commands != settings::study || !setting.is(settings::of_panel) ||
         !given(values, kind))
       continue;
-    if (!tables.empty() && !tables.front().place.empty())
+    if (!tables.empty() && !tables.front().file_line.empty())
       refuse(values, kind, "cannot go with [[market]] tables; leave one of them out");
     for (const std::string& file : values.list(kind))
-      tables.push_back(
-          {.name = market_name(file), .settings = {{std::string(kind), file, values.place(kind)}}});
+      tables.push_back({.name = market_name(file),
+                        .settings = {{std::string(kind), file, values.file_line(kind)}}});
   }
   if (tables.empty() && preset == "demo") tables.push_back(demo_market());
   if (tables.empty())
@@ -330,32 +330,32 @@ void check_names(const std::vector<T>& items, std::string_view what) {
     if (!names.insert(item.name).second)
       throw InputError(fmt::format(
           "{}two {}s are called {}; give each a name of its own{}",
-          item.place.empty() ? "" : item.place + ": ", what, printable(item.name),
-          item.place.empty() && what == "market" ? " in [[market]] tables of ‹--config FILE›"
-                                                 : ""));
+          item.file_line.empty() ? "" : item.file_line + ": ", what, printable(item.name),
+          item.file_line.empty() && what == "market" ? " in [[market]] tables of ‹--config FILE›"
+                                                     : ""));
 }
 
 // What cannot go together, whatever the market.
 void check_method(const MethodGrid& method) {
   const std::string& framework = find_given(method.settings, "framework")->text;
   const std::string& optimizer = find_given(method.settings, "optimizer")->text;
-  const std::string place = method.place.empty() ? "" : method.place + ": ";
+  const std::string file_line = method.file_line.empty() ? "" : method.file_line + ": ";
   if (needs_file(framework))
-    throw InputError(place +
+    throw InputError(file_line +
                      "framework = signal needs a file of predictions, which a study has no place "
                      "for; use rolling, historic, pfl or dfl");
   if (learns(framework) && !needs_signal(optimizer))
     throw InputError(fmt::format(
         "{}framework = {} has no use for optimizer = {}, which asks for no expectations; use "
         "framework rolling",
-        place, framework, optimizer));
+        file_line, framework, optimizer));
   if (learns(framework)) return;
   for (const Given& each : method.settings) {
     const Setting& setting = *settings::find_for(each.name, settings::backtest);
     if (setting.group == settings::Group::learning && !setting.is(settings::after_training) &&
         find_given(method.settings, "decision") == nullptr)
       throw InputError(fmt::format("{}: {} has no meaning here; it goes with framework pfl or dfl",
-                                   each.place.empty() ? method.name : each.place,
+                                   each.file_line.empty() ? method.name : each.file_line,
                                    reference(each.name)));
   }
 }

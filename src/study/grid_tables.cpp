@@ -85,10 +85,10 @@ std::string text_of(const TomlLine& line) {
   return *text;
 }
 
-Given given(Setting setting, const TomlLine& line, const std::string& place) {
+Given given(Setting setting, const TomlLine& line, const std::string& file_line) {
   if (setting.name == "framework") offer_no_files(setting, line.node->value_or(std::string()));
   return {std::string(setting.name),
-          settings::write(setting, settings::toml_value(setting, *line.node)), place};
+          settings::write(setting, settings::toml_value(setting, *line.node)), file_line};
 }
 
 market::SimulationSettings simulation_of(const TomlLine& line) {
@@ -119,7 +119,7 @@ void check_source(MarketGrid& market) {
   const int sources = (prices != nullptr) + (returns != nullptr) + market.simulation.has_value();
   if (sources != 1)
     throw InputError(fmt::format("{}: a market needs {} of prices, returns and simulate",
-                                 market.place, sources == 0 ? "one" : "only one"));
+                                 market.file_line, sources == 0 ? "one" : "only one"));
   if (market.name.empty())
     market.name =
         market.simulation ? "simulated" : market_name((prices != nullptr ? prices : returns)->text);
@@ -127,20 +127,20 @@ void check_source(MarketGrid& market) {
 
 MarketGrid market_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
   MarketGrid out;
-  out.place = fmt::format("{}:{}", file, line_of_table);
+  out.file_line = fmt::format("{}:{}", file, line_of_table);
   for (const TomlLine& line : settings::toml_lines(table)) {
-    const std::string place = fmt::format("{}:{}", file, line.number);
+    const std::string file_line = fmt::format("{}:{}", file, line.number);
     try {
       if (line.key == "name")
         out.name = text_of(line);
       else if (line.key == "simulate")
         out.simulation = simulation_of(line);
       else if (taken_by_market(line.key))
-        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, place));
+        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, file_line));
       else
         throw InputError(unknown_key(line.key, "market", names_of_market()));
     } catch (const InputError& error) {
-      throw InputError(place + ": " + error.marked());
+      throw InputError(file_line + ": " + error.marked());
     }
   }
   check_source(out);
@@ -156,9 +156,9 @@ std::string training_of(const TomlLine& line) {
 
 MethodGrid method_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
   MethodGrid out;
-  out.place = fmt::format("{}:{}", file, line_of_table);
+  out.file_line = fmt::format("{}:{}", file, line_of_table);
   for (const TomlLine& line : settings::toml_lines(table)) {
-    const std::string place = fmt::format("{}:{}", file, line.number);
+    const std::string file_line = fmt::format("{}:{}", file, line.number);
     try {
       if (line.key == "name")
         out.name = text_of(line);
@@ -167,11 +167,11 @@ MethodGrid method_of(const toml::table& table, std::string_view file, std::size_
       else if (line.key == "training")
         out.training = training_of(line);
       else if (taken_by_method(line.key))
-        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, place));
+        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, file_line));
       else
         throw InputError(unknown_key(line.key, "method", {"name", "label", "training"}));
     } catch (const InputError& error) {
-      throw InputError(place + ": " + error.marked());
+      throw InputError(file_line + ": " + error.marked());
     }
   }
   const auto given_or_default = [&out](std::string_view name) {
@@ -179,7 +179,7 @@ MethodGrid method_of(const toml::table& table, std::string_view file, std::size_
     const Setting& row = *find_for(name, settings::backtest);
     const bool paper = out.training == "paper" && !row.paper.empty();
     const std::string text(paper ? row.paper : row.preset);
-    out.settings.push_back({std::string(name), text, out.place});
+    out.settings.push_back({std::string(name), text, out.file_line});
     return text;
   };
   const std::string optimizer = given_or_default("optimizer");

@@ -18,18 +18,18 @@ using settings::Values;
 
 void set_all(const std::vector<Given>& given, Values& values) {
   for (const Given& each : given) {
-    if (each.place.empty())
+    if (each.file_line.empty())
       values.set_flag(each.name, each.text);
     else
-      values.set_file(each.name, each.text, each.place);
+      values.set_file(each.name, each.text, each.file_line);
   }
 }
 
-// Settings without a place come from a preset or a list.
-std::vector<Given> with_place(const std::vector<Given>& all, bool place) {
+// Settings without one come from a preset or a list.
+std::vector<Given> with_file_line(const std::vector<Given>& all, bool file_line) {
   std::vector<Given> out;
   for (const Given& each : all)
-    if (each.place.empty() != place) out.push_back(each);
+    if (each.file_line.empty() != file_line) out.push_back(each);
   return out;
 }
 
@@ -39,7 +39,7 @@ bool needs_training(const Given& each) {
 
 // Whether a setting of the whole study means something to a method. What is a matter of learning is
 // for those that learn, and a soft decision for optimizers that it can stand in for.
-bool heeds(const MethodGrid& method, const Given& each) {
+bool applies_to(const MethodGrid& method, const Given& each) {
   if (needs_training(each))
     return learn::framework_named(find_given(method.settings, "framework")->text).learns;
   if (each.name == "decision" && each.text == "soft")
@@ -47,10 +47,10 @@ bool heeds(const MethodGrid& method, const Given& each) {
   return true;
 }
 
-std::vector<Given> heeded(const std::vector<Given>& common, const MethodGrid& method) {
+std::vector<Given> those_for(const MethodGrid& method, const std::vector<Given>& common) {
   std::vector<Given> out;
   std::ranges::copy_if(common, std::back_inserter(out),
-                       [&](const Given& each) { return heeds(method, each); });
+                       [&](const Given& each) { return applies_to(method, each); });
   return out;
 }
 
@@ -80,10 +80,10 @@ Values market_values(const Grid& grid, const MarketGrid& market) {
 
 Values method_values(const Grid& grid, const MarketGrid* market, const MethodGrid& method) {
   Values values(settings::backtest);
-  set_all(with_place(method.settings, false), values);
-  set_all(heeded(grid.common, method), values);
+  set_all(with_file_line(method.settings, false), values);
+  set_all(those_for(method, grid.common), values);
   if (market != nullptr) set_all(market->settings, values);
-  set_all(with_place(method.settings, true), values);
+  set_all(with_file_line(method.settings, true), values);
   values.set_default("split", backtest::kTrainingSplit);
   if (method.training == "paper") {
     values.set_flag("preset", "paper");
@@ -113,11 +113,12 @@ Method method_of(const Grid& grid, const MethodGrid& method) {
 void check_taken(const Grid& grid) {
   for (const Given& each : grid.common) {
     if (std::ranges::any_of(grid.methods,
-                            [&](const MethodGrid& method) { return heeds(method, each); }))
+                            [&](const MethodGrid& method) { return applies_to(method, each); }))
       continue;
     throw InputError(fmt::format(
         "{} has no meaning for any method of this study; it goes with {}",
-        each.place.empty() ? reference("--" + each.name) : each.place + ": " + reference(each.name),
+        each.file_line.empty() ? reference("--" + each.name)
+                               : each.file_line + ": " + reference(each.name),
         needs_training(each)
             ? std::string("frameworks pfl and dfl: leave it out, or name one of them")
             : fmt::format(

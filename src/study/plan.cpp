@@ -29,7 +29,7 @@ std::string simulation_words(const market::SimulationSettings& s) {
 }
 
 std::string in_market(const MarketGrid& market, const std::string& what) {
-  return fmt::format("{}market {}: {}", market.place.empty() ? "" : market.place + ": ",
+  return fmt::format("{}market {}: {}", market.file_line.empty() ? "" : market.file_line + ": ",
                      printable(market.name), what);
 }
 
@@ -169,17 +169,17 @@ void add_cells(const Grid& grid, Index market, Results& results) {
   }
 }
 
-// Likely slips, each once, with a method's name unless all have it.
-std::vector<std::string> slips_of(const Grid& grid, const Plan& plan) {
+// Likely mistakes, each once, with a method's name unless all have it.
+std::vector<std::string> mistakes_of(const Grid& grid, const Plan& plan) {
   std::vector<std::pair<std::string, std::vector<std::string_view>>> found;  // and whose
   for (std::size_t at = 0; at < plan.values.size(); ++at) {
     const MarketGrid& market = grid.markets[at / grid.methods.size()];
     const MethodGrid& method = grid.methods[at % grid.methods.size()];
     try {
-      for (std::string& slip :
-           backtest::slips(plan.values[at], plan.returns[at / grid.methods.size()].dates)) {
-        auto same = std::ranges::find(found, slip, [](const auto& each) { return each.first; });
-        if (same == found.end()) same = found.insert(found.end(), {std::move(slip), {}});
+      for (std::string& mistake : backtest::likely_mistakes(
+               plan.values[at], plan.returns[at / grid.methods.size()].dates)) {
+        auto same = std::ranges::find(found, mistake, [](const auto& each) { return each.first; });
+        if (same == found.end()) same = found.insert(found.end(), {std::move(mistake), {}});
         auto& whose = same->second;
         if (std::ranges::find(whose, method.name) == whose.end()) whose.push_back(method.name);
       }
@@ -188,12 +188,13 @@ std::vector<std::string> slips_of(const Grid& grid, const Plan& plan) {
     }
   }
   std::vector<std::string> out;
-  for (const auto& [slip, whose] : found) {
+  for (const auto& [mistake, whose] : found) {
     const std::size_t others = whose.size() - 1;
     out.push_back(whose.size() == grid.methods.size()
-                      ? slip
+                      ? mistake
                       : fmt::format("method {}{}: {}", printable(whose.front()),
-                                    others == 0 ? "" : fmt::format(" and {} more", others), slip));
+                                    others == 0 ? "" : fmt::format(" and {} more", others),
+                                    mistake));
   }
   return out;
 }
@@ -255,7 +256,7 @@ Plan plan_study(const Grid& grid, const Log& log) {
     check_new_market(grid, plan);
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
-  plan.warnings = slips_of(grid, plan);
+  plan.warnings = mistakes_of(grid, plan);
   return plan;
 }
 

@@ -184,7 +184,7 @@ TEST(StudyCommand, SaysOnceWhatIsOddAboutAMarket) {
   EXPECT_EQ(run.err, "sharpen: warning: " + warnings[0].get<std::string>() + "\n");
 }
 
-TEST(StudyCommand, SaysOnceWhatIsLikelyASlip) {
+TEST(StudyCommand, SaysOnceWhatIsLikelyAMistake) {
   const Folder folder;
   const std::string config = folder.file("s.toml", kStudy);
   const std::string risk = "risk-free = 2 is 200 % a year; write 0.02 for 2 %";

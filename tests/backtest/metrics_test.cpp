@@ -216,23 +216,23 @@ RC_GTEST_PROP(Metrics, SharpeIgnoresScaleAndFlipsWithTheSign, ()) {
   RC_ASSERT(sharpe_ratio(negated) == -sharpe);
 }
 
-TEST(Exposure, CountsWhatIsHeldAndHowEvenly) {
+TEST(WeightSummary, CountsWhatIsHeldAndHowEvenly) {
   const std::vector<double> w = {0.5, 0.0, -0.25, 0.25, 0.0};
-  const Exposure e = exposure(w);
+  const WeightSummary e = summarize(w);
   EXPECT_EQ(e.gross, 1.0);
   EXPECT_EQ(e.net, 0.5);
   EXPECT_EQ(e.holdings, 3.0);
   EXPECT_NEAR(e.effective_names, 1 / (0.25 + 0.0625 + 0.0625), 1e-15);
   EXPECT_EQ(e.largest, 0.5);
   const std::vector<double> even(8, -0.3);
-  EXPECT_NEAR(exposure(even).effective_names, 8.0, 1e-12);
-  const Exposure cash = exposure(std::vector<double>(4, 0.0));
+  EXPECT_NEAR(summarize(even).effective_names, 8.0, 1e-12);
+  const WeightSummary cash = summarize(std::vector<double>(4, 0.0));
   EXPECT_EQ(cash.gross, 0.0);
   EXPECT_EQ(cash.effective_names, 0.0);
   EXPECT_EQ(cash.largest, 0.0);
   const std::vector<double> broken = {kNaN, 0.5};
-  EXPECT_TRUE(std::isnan(exposure(broken).largest));
-  EXPECT_TRUE(std::isnan(exposure(broken).gross));
+  EXPECT_TRUE(std::isnan(summarize(broken).largest));
+  EXPECT_TRUE(std::isnan(summarize(broken).gross));
 }
 
 TEST(Metrics, TurnoverIsMeantPerRebalanceAndAddedUpPerYear) {

@@ -145,7 +145,7 @@ class Pipeline {
   Mode mode_;
   RowMatrix returns_;
   TrainSettings settings_;
-  Split split_;
+  SampleSplit split_;
   Scaling scaling_;
   Threads threads_;
   std::unique_ptr<risk::Risk> risk_;

@@ -139,7 +139,7 @@ TEST_P(EveryTraining, LearnsNothingFromTheValidationButWhenToStop) {
     return std::pair(losses, validation);
   };
   market::Panel panel = returns();
-  const Split split = split_samples(panel.rows(), s);
+  const SampleSplit split = split_samples(panel.rows(), s);
   Scaling before, after;
   const auto [losses, validation] = losses_of(panel, before);
   for (Index t = split.end(split.validation_first); t < panel.rows(); ++t)
@@ -441,7 +441,7 @@ TEST(Samples, KeepTrainingTargetsOutOfTheValidation) {
       s.horizon = horizon;
       s.validation = share;
       s.batch = 1;
-      const Split split = split_samples(100, s);
+      const SampleSplit split = split_samples(100, s);
       ASSERT_GT(split.training, 0);
       const Index last_target = split.end(split.training - 1) + horizon - 1;
       EXPECT_EQ(split.training_rows(), last_target + 1);
@@ -458,7 +458,7 @@ TEST(Samples, KeepTrainingTargetsOutOfTheValidation) {
 TEST(Samples, ScaleByTheRowsThatTrainOnly) {
   TrainSettings s = small_settings();
   market::Panel panel = simulated_returns(6, 100, 5);
-  const Split split = split_samples(panel.rows(), s);
+  const SampleSplit split = split_samples(panel.rows(), s);
   const Scaling before = learn_scaling(panel.matrix(), split);
   for (Index t = split.training_rows(); t < panel.rows(); ++t)
     for (Index i = 0; i < panel.n(); ++i)

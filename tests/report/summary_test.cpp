@@ -33,16 +33,16 @@ double sharpe_of(const std::vector<double>& returns, double risk_free) {
 }
 
 TEST(Estimates, AreMeanAndDeviationOfWhatIsThere) {
-  const Estimate three = estimate(std::vector<double>{1.0, 2.0, 6.0});
+  const MeanAndSd three = mean_and_sd(std::vector<double>{1.0, 2.0, 6.0});
   EXPECT_DOUBLE_EQ(three.mean, 3.0);
   EXPECT_DOUBLE_EQ(three.sd, std::sqrt((4.0 + 1.0 + 9.0) / 2.0));
   EXPECT_EQ(three.n, 3);
-  const Estimate holes =
-      estimate(std::vector<double>{kNone, 4.0, std::numeric_limits<double>::infinity()});
+  const MeanAndSd holes =
+      mean_and_sd(std::vector<double>{kNone, 4.0, std::numeric_limits<double>::infinity()});
   EXPECT_EQ(holes.mean, 4.0);
   EXPECT_TRUE(std::isnan(holes.sd));
   EXPECT_EQ(holes.n, 1);
-  EXPECT_TRUE(std::isnan(estimate({}).mean));
+  EXPECT_TRUE(std::isnan(mean_and_sd({}).mean));
 }
 
 TEST(Holm, StepsDown) {

@@ -27,7 +27,7 @@ namespace sharpen::backtest {
 constexpr double kNotComputed = std::numeric_limits<double>::quiet_NaN();
 
 // One period's weights in figures. All cash: zeros throughout.
-struct Exposure {
+struct WeightSummary {
   double gross = 0.0;            // sum |w|
   double net = 0.0;              // sum w
   double holdings = 0.0;         // number of non-zero weights
@@ -35,7 +35,7 @@ struct Exposure {
   double largest = 0.0;          // max |w|
 };
 
-Exposure exposure(ConstVec weights);
+WeightSummary summarize(ConstVec weights);
 
 // A run, period by period. An empty column was not recorded: its figures are NaN. Every other
 // column has T entries.
@@ -44,7 +44,7 @@ struct Track {
   ConstVec returns = {};    // (T) raw, net of costs
   ConstVec risk_free = {};  // (T) per period; one entry stands for all, none for zero
   ConstVec turnover = {};   // (T) sum |w_target - w_drifted|, NaN in periods without a rebalance
-  ConstVec gross = {};      // (T) as Exposure has them
+  ConstVec gross = {};      // (T) as WeightSummary has them
   ConstVec net = {};
   ConstVec holdings = {};
   ConstVec effective_names = {};

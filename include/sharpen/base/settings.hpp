@@ -199,8 +199,8 @@ class Values {
   void read_toml_file(const std::filesystem::path& file);
   void read_toml(std::string_view text, std::string_view file_name);
   void set_flag(std::string_view name, std::string_view text);
-  // As a line of a file would have set it; place: "study.toml:7".
-  void set_file(std::string_view name, std::string_view text, std::string_view place);
+  // As a line of a file would have set it; file_line: "study.toml:7".
+  void set_file(std::string_view name, std::string_view text, std::string_view file_line);
   // Another default, for what neither flag nor file has given.
   void set_default(std::string_view name, std::string_view text);
   // The defaults of --preset paper for what neither flag nor file has given.
@@ -213,7 +213,7 @@ class Values {
   // Where the value was given, for messages (error.hpp): "‹--returns›", or
   // "‹returns› (solve.toml:3)".
   std::string given_as(std::string_view name) const;
-  const std::string& place(std::string_view name) const;  // file:line; "" without
+  const std::string& file_line(std::string_view name) const;  // "study.toml:7"; "" without
   // The value as set_flag reads it.
   std::string written(std::string_view name) const;
 
@@ -236,7 +236,7 @@ class Values {
   struct Entry {
     Value value;
     Origin origin = Origin::none;
-    std::string place;  // file:line
+    std::string file_line;
   };
 
   const Entry& entry(std::string_view name) const;

@@ -69,13 +69,13 @@ struct FigureInfo {
 const FigureInfo& info(Figure figure);
 
 // Of the finite ones among the values.
-struct Estimate {
+struct MeanAndSd {
   double mean = std::numeric_limits<double>::quiet_NaN();
   double sd = std::numeric_limits<double>::quiet_NaN();  // needs two
   Index n = 0;
 };
 
-Estimate estimate(ConstVec values);
+MeanAndSd mean_and_sd(ConstVec values);
 
 // A market and a k, in the order of the study's cells.
 struct Group {
@@ -90,14 +90,14 @@ struct Entry {
   std::vector<Index> cells;  // of the study, by seed
   Index done = 0, failed = 0, missing = 0;
   Index ruined = 0;  // of done
-  std::array<Estimate, kFigures> figures = {};
+  std::array<MeanAndSd, kFigures> figures = {};
   // Daily excess returns averaged over the done cells, on the days that all of them have and that
   // count for the statistics.
   std::vector<std::string> dates;
   std::vector<double> excess;
 
   Index planned() const { return static_cast<Index>(cells.size()); }
-  const Estimate& operator[](Figure figure) const {
+  const MeanAndSd& operator[](Figure figure) const {
     return figures[static_cast<std::size_t>(figure)];
   }
 };

@@ -29,14 +29,14 @@ namespace sharpen::study {
 // A setting of a backtest as a flag would have it, and where it was given.
 struct Given {
   std::string name, text;
-  std::string place = {};  // "study.toml:7"; "": a flag or a preset
+  std::string file_line = {};  // "study.toml:7"; "": a flag or a preset
 };
 
 struct MarketGrid {
   std::string name;
   std::vector<Given> settings;  // prices or returns among them, unless it is simulated
   std::optional<market::SimulationSettings> simulation = {};
-  std::string place = {};
+  std::string file_line = {};
 };
 
 struct MethodGrid {
@@ -44,7 +44,7 @@ struct MethodGrid {
   Role role = Role::own;
   std::string training = {};    // preset: default, paper
   std::vector<Given> settings;  // framework and optimizer among them
-  std::string place = {};
+  std::string file_line = {};
 };
 
 struct Grid {

@@ -23,7 +23,7 @@ struct Plan {
   Results results;                       // every cell missing
   std::vector<market::Panel> returns;    // (markets)
   std::vector<settings::Values> values;  // (markets x methods): of a backtest, without k and seed
-  std::vector<std::string> warnings;     // of settings that are likely slips
+  std::vector<std::string> warnings;     // of settings that are likely mistakes
 
   // The backtest that a cell is: `sharpen backtest` with these settings finds the same.
   settings::Values values_of(Index cell) const;

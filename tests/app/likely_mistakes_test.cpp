@@ -1,4 +1,4 @@
-// What a command line or a file allows and is more likely a slip: the answer says so. And what
+// What a command line or a file allows and is more likely a mistake: the answer says so. And what
 // --print-config refuses.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ void expect_refused(const std::vector<std::string>& arguments, const std::string
   EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
 }
 
-class Slips : public ::testing::Test {
+class LikelyMistakes : public ::testing::Test {
  protected:
   std::vector<std::string> backtest(const std::string& kind, const std::string& file,
                                     std::vector<std::string> more = {}) const {
@@ -64,7 +64,7 @@ class Slips : public ::testing::Test {
   std::string monthly_ = folder_.file("monthly.csv", panel_csv(60, 0.0, true));
 };
 
-TEST_F(Slips, MonthsAnnualisedAsDaysAreDoubted) {
+TEST_F(LikelyMistakes, MonthsAnnualisedAsDaysAreDoubted) {
   const auto doubt =
       Contains(AllOf(HasSubstr("about 12 periods a year"), HasSubstr("periods-per-year is 252"),
                      HasSubstr("give --periods-per-year 12")));
@@ -74,14 +74,14 @@ TEST_F(Slips, MonthsAnnualisedAsDaysAreDoubted) {
               IsEmpty());
 }
 
-TEST_F(Slips, DaysAnnualisedAsMonthsAreDoubtedToo) {
+TEST_F(LikelyMistakes, DaysAnnualisedAsMonthsAreDoubtedToo) {
   EXPECT_THAT(warnings_of(backtest("--returns", daily_)), IsEmpty());
   EXPECT_THAT(warnings_of(backtest("--returns", daily_, {"--periods-per-year", "365"})), IsEmpty());
   EXPECT_THAT(warnings_of(backtest("--returns", daily_, {"--periods-per-year", "12"})),
               Contains(HasSubstr("periods-per-year is 12: ")));
 }
 
-TEST_F(Slips, GrossReturnsGivenAsPricesAreDoubtedByEveryCommand) {
+TEST_F(LikelyMistakes, GrossReturnsGivenAsPricesAreDoubtedByEveryCommand) {
   const std::string gross = folder_.file("gross.csv", panel_csv(60, 1.0));
   const std::string doubt = "the values look like gross returns 1 + r: give --returns FILE --gross";
   EXPECT_THAT(warnings_of(backtest("--prices", gross)), Contains(doubt));
@@ -90,19 +90,19 @@ TEST_F(Slips, GrossReturnsGivenAsPricesAreDoubtedByEveryCommand) {
   EXPECT_THAT(warnings_of(backtest("--returns", gross, {"--gross"})), IsEmpty());
 }
 
-TEST_F(Slips, ReturnsGivenAsPricesAreRefusedWithTheFlagToGive) {
+TEST_F(LikelyMistakes, ReturnsGivenAsPricesAreRefusedWithTheFlagToGive) {
   const std::string message = daily_ + ": the values look like returns: give --returns FILE";
   expect_refused(backtest("--prices", daily_), message);
   expect_refused({"solve", "--prices", daily_}, message);
 }
 
-TEST_F(Slips, PercentsGivenAsSharesAreDoubted) {
+TEST_F(LikelyMistakes, PercentsGivenAsSharesAreDoubted) {
   EXPECT_THAT(warnings_of(backtest("--returns", daily_, {"--risk-free", "5"})),
               Contains("risk-free = 5 is 500 % a year; write 0.05 for 5 %"));
   EXPECT_THAT(warnings_of(backtest("--returns", daily_, {"--risk-free", "0.5"})), IsEmpty());
 }
 
-TEST_F(Slips, AYearThatIsARowIsDoubted) {
+TEST_F(LikelyMistakes, AYearThatIsARowIsDoubted) {
   const std::string file = folder_.file("long.csv", panel_csv(2100, 0.0));
   EXPECT_THAT(warnings_of(backtest("--returns", file, {"--stats-from", "2003"})),
               Contains("stats-from = 2003 is row 2003, which is 2006-12-15; for the year write "
@@ -111,7 +111,7 @@ TEST_F(Slips, AYearThatIsARowIsDoubted) {
   EXPECT_THAT(warnings_of(backtest("--returns", file, {"--stats-from", "203"})), IsEmpty());
 }
 
-TEST_F(Slips, AFileWithoutItsFlagIsRecognised) {
+TEST_F(LikelyMistakes, AFileWithoutItsFlagIsRecognised) {
   expect_refused({"backtest", daily_},
                  fmt::format("unexpected argument {0}; did you mean --prices {0}?", daily_));
   expect_refused({"backtest", "--returns", daily_, "nowhere.csv"},
