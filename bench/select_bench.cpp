@@ -158,7 +158,7 @@ double slowest(Index n, Index k, int runs, std::mt19937_64& engine) {
       swap.run(risk, 0, {mu.data(), static_cast<std::size_t>(n)}, out);
       const Check checked = check(risk, mu, out.support);
       const bool right = out.outcome.solved() && static_cast<Index>(out.support.size()) == k &&
-                         std::abs(out.value - checked.value) <= 1e-9 * checked.value &&
+                         std::abs(*out.value - checked.value) <= 1e-9 * checked.value &&
                          checked.best_neighbour <= checked.value * (1 + 1e-9);
       const double greedy_ms = median_ms(greedy, risk, mu, runs);
       const double swap_ms = median_ms(swap, risk, mu, runs);

@@ -121,7 +121,7 @@ bool MssrmLong::Work::begin(ConstVec signal, MssrmLongResult& out) {
   const double nothing = valid ? 0.0 : kNaN;
   out.portfolio.weights.assign(static_cast<std::size_t>(n), nothing);
   out.v.assign(static_cast<std::size_t>(n), nothing);
-  out.portfolio.value = kNaN;
+  out.portfolio.value.reset();
   out.portfolio.sharpe = nothing;
   if (!valid) return false;
   out.portfolio.outcome.status = Status::no_signal;

@@ -42,7 +42,8 @@ void give_nothing(Index n, select::Portfolio& out) {
   out.outcome.status = Status::invalid_input;
   out.support.clear();
   out.weights.assign(static_cast<std::size_t>(n), std::nan(""));
-  out.value = out.sharpe = std::nan("");
+  out.value.reset();
+  out.sharpe = std::nan("");
 }
 
 // The k largest |v_i| of finite v, ascending by column. What is within noise of the k-th largest

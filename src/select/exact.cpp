@@ -46,7 +46,8 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
   for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->resize(count);
   out.support.clear();
   out.outcome.status = Status::no_signal;
-  out.value = out.sharpe = 0.0;
+  out.value = 0.0;
+  out.sharpe = 0.0;
   for (std::size_t s = 0; s < count; ++s) mu_[s] = mu[at(K[s])];
   const int exponent = exponent_of(mu_);
   if (exponent == kSilent) return;
@@ -72,7 +73,8 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
   out.outcome.status = Status::invalid_input;
   out.support.clear();
   std::fill(out.weights.begin(), out.weights.end(), kNaN);
-  out.value = out.sharpe = kNaN;
+  out.value.reset();
+  out.sharpe = kNaN;
 }
 
 // m = mu on B > 0 (or net any), else mu - (B/A) 1: the shift comes before the solve, because

@@ -140,7 +140,8 @@ bool Selector::Work::begin(const risk::Risk& risk, Index sample, ConstVec mu, Po
   out.support.reserve(static_cast<std::size_t>(settings.k));
   const bool valid = usable(risk, sample, mu);
   out.weights.assign(static_cast<std::size_t>(n), valid ? 0.0 : kNaN);
-  out.value = out.sharpe = valid ? 0.0 : kNaN;
+  out.value = valid ? std::optional(0.0) : std::nullopt;
+  out.sharpe = valid ? 0.0 : kNaN;
   if (!valid) return false;
   out.outcome.status = Status::no_signal;
   out.outcome.jitter = risk.jitter(sample);

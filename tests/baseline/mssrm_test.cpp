@@ -148,7 +148,7 @@ TEST(Mssrm, ReachesMostOfTheBestAndNeverMore) {
         if ((set >> j & 1u) != 0) K.push_back(j);
       best = std::max(best, value_of(p.Sigma, p.mu, K));
     }
-    const double reached = solved(p.Sigma, p.mu, {.k = k}).portfolio.value;
+    const double reached = *solved(p.Sigma, p.mu, {.k = k}).portfolio.value;
     EXPECT_LE(reached, best * (1.0 + 1e-9));
     share += std::sqrt(reached / best) / kTrials;
   }

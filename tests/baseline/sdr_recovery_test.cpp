@@ -98,7 +98,7 @@ TEST(SdrRecovery, TopKTakesTheLargestEntries) {
       }
     }
     EXPECT_GE(least, most - 1e-9);
-    EXPECT_LE(out.portfolio.value, out.relaxation.dual);
+    EXPECT_LE(*out.portfolio.value, out.relaxation.dual);
   }
 }
 
@@ -152,7 +152,7 @@ TEST(SdrRecovery, MatchHoldsFewerNamesWhereNoEigenvectorHasK) {
     EXPECT_EQ(out.portfolio.support, (std::vector<Index>{2, 5}));
     EXPECT_EQ(out.matched, 2);
     EXPECT_FALSE(out.cut);
-    EXPECT_NEAR(out.portfolio.value, 0.05, 1e-12);
+    EXPECT_NEAR(*out.portfolio.value, 0.05, 1e-12);
   }
 }
 
@@ -217,7 +217,7 @@ TEST(SdrRecovery, NegativeSignalsHoldANeutralPortfolioOrCash) {
   double net = 0.0;
   for (const double w : four.portfolio.weights) net += w;
   EXPECT_NEAR(net, 0.0, 1e-12);
-  EXPECT_LE(four.portfolio.value, four.relaxation.dual);
+  EXPECT_LE(*four.portfolio.value, four.relaxation.dual);
   const SdrPortfolio one = run(problem, {.k = 1, .sizing = {}, .sdr = {}});
   EXPECT_EQ(one.portfolio.outcome.status, Status::no_signal);
   EXPECT_TRUE(one.portfolio.support.empty());

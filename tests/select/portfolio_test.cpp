@@ -108,7 +108,7 @@ TEST(Portfolio, DecidesTheFaceAgainOnTheSupport) {
   EXPECT_EQ(p.outcome.status, Status::ok);
   EXPECT_TRUE(p.outcome.neutral_first);
   EXPECT_EQ(p.support, (Support{0, 1}));
-  EXPECT_NEAR(p.value, 5.0, 1e-14);
+  EXPECT_NEAR(*p.value, 5.0, 1e-14);
   EXPECT_NEAR(p.sharpe, std::sqrt(5.0), 1e-14);
   EXPECT_NEAR(p.weights[0], 2.0 / 3.0, 1e-15);
   EXPECT_NEAR(p.weights[1], 1.0 / 3.0, 1e-15);
@@ -133,7 +133,7 @@ TEST(Portfolio, OfAllAssetsIsTheFullProblem) {
           continue;
         }
         EXPECT_EQ(p.support, all) << name(o);
-        EXPECT_NEAR(p.value, naive_value(Sigma, mu, all, Net::positive), 1e-9 * p.value);
+        EXPECT_NEAR(*p.value, naive_value(Sigma, mu, all, Net::positive), 1e-9 * *p.value);
         EXPECT_NEAR(p.sharpe, full, 1e-12 * full);
       }
     }
@@ -160,7 +160,7 @@ void expect_cash(const Portfolio& p, std::size_t n) {
   EXPECT_TRUE(p.support.empty());
   EXPECT_EQ(p.weights, std::vector<double>(n, 0.0));
   EXPECT_EQ(p.sharpe, 0.0);
-  EXPECT_EQ(p.value, 0.0);
+  EXPECT_EQ(*p.value, 0.0);
 }
 
 TEST(Portfolio, IsCashWhereNoDirectionExists) {
@@ -199,7 +199,7 @@ TEST(Portfolio, IsNaNForASignalThatIsNotFinite) {
       ASSERT_EQ(p.weights.size(), 8u);
       for (const double w : p.weights) EXPECT_TRUE(std::isnan(w));
       EXPECT_TRUE(std::isnan(p.sharpe));
-      EXPECT_TRUE(std::isnan(p.value));
+      EXPECT_FALSE(p.value.has_value());
     }
     EXPECT_TRUE(std::isnan(full_sharpe(*exact_risk(Sigma), 0, view(mu), Net::positive)));
   }

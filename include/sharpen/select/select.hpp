@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,9 @@ struct Portfolio {
   Outcome outcome;
   std::vector<Index> support;   // held assets, ascending; empty for cash
   std::vector<double> weights;  // (n); zero off the support, NaN if outcome is invalid_input
-  double value = 0.0;           // S(K); NaN if not computed; may over- or underflow
-  double sharpe = 0.0;          // mu^T w / sqrt(w^T Sigma w) from `weights`; 0 for cash
+  // S(K), which may over- or underflow; none for invalid_input, and where only weights are found.
+  std::optional<double> value = 0.0;
+  double sharpe = 0.0;  // mu^T w / sqrt(w^T Sigma w) from `weights`; 0 for cash
 };
 
 // Selects and solves with memory set up once for n assets and at most k names.
