@@ -45,10 +45,7 @@ std::vector<backtest::Position> alone(const market::Panel& returns, Index end) {
   for (Index t = end - kLookback; t < end; ++t)
     for (std::size_t j = 0; j < mu.size(); ++j) mu[j] += returns.matrix().row(t)[j];
   for (double& m : mu) m /= static_cast<double>(kLookback);
-  select::Selector selector({.k = 20,
-                             .optimizer = select::Optimizer::oscar,
-                             .net = layer::Net::positive,
-                             .sizing = settings_of().sizing},
+  select::Selector selector({{.k = 20, .sizing = settings_of().sizing}, select::Optimizer::oscar},
                             *risk);
   select::Portfolio portfolio;
   selector.run(*risk, 0, mu, portfolio);

@@ -21,10 +21,7 @@ constexpr double kShortest = 0x1p-60;
 
 // Solves on supports that are given to it.
 select::SelectSettings exact_settings(const MssrmSettings& settings) {
-  return {.k = settings.k,
-          .optimizer = select::Optimizer::greedy,
-          .net = settings.net,
-          .sizing = settings.sizing};
+  return {settings, select::Optimizer::greedy};
 }
 
 }  // namespace

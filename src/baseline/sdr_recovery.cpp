@@ -16,7 +16,7 @@ constexpr double kNoise = 1e-9;      // below, entries are equal: the solver's, 
 constexpr Index kMostSolves = 8;
 
 select::SelectSettings exact_settings(const SdrSelectSettings& s) {
-  return {.k = s.k, .optimizer = select::Optimizer::greedy, .net = s.net, .sizing = s.sizing};
+  return {s, select::Optimizer::greedy};
 }
 
 double largest_of(const std::vector<double>& v) {

@@ -229,8 +229,7 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
   const solve::OptimizerInfo& optimizer = optimizer_of(values.text("optimizer"));
   const solve::OptimizerSettings settings = optimizer_settings(values, prediction);
   const Index k = settings.k.of(model.n(), "k");
-  select::SelectSettings{.k = k, .net = settings.net, .sizing = settings.sizing}.validate(
-      model.n());
+  select::SelectSettings{settings.mandate(k)}.validate(model.n());
   prediction.risk = window_risk(optimizer, settings.form, prediction, threads);
   ask_members(optimizer, settings, k, prediction, threads);
   decide(optimizer, settings, k, prediction);

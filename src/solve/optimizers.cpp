@@ -37,9 +37,7 @@ class Selecting : public Optimizer {
 
   void decide(const Problem& problem, Answer& out) override {
     const auto make = [&] {
-      return select::Selector(
-          {.k = problem.k, .optimizer = which_, .net = settings_.net, .sizing = settings_.sizing},
-          *problem.risk);
+      return select::Selector({settings_.mandate(problem.k), which_}, *problem.risk);
     };
     selector_.for_size_of(problem, make)
         .run(*problem.risk, problem.sample, problem.mu, out.portfolio);
@@ -57,8 +55,7 @@ class MssrmOptimizer : public Optimizer {
 
   void decide(const Problem& problem, Answer& out) override {
     const auto make = [&] {
-      return baseline::Mssrm({.k = problem.k, .net = settings_.net, .sizing = settings_.sizing},
-                             *problem.risk);
+      return baseline::Mssrm({settings_.mandate(problem.k)}, *problem.risk);
     };
     std::swap(result_.portfolio, out.portfolio);  // its memory
     mssrm_.for_size_of(problem, make).run(*problem.risk, problem.sample, problem.mu, result_);
@@ -152,11 +149,8 @@ class SdrOptimizer : public Optimizer {
     const bool same = selector_ && k_ == problem.k && n_ == problem.n && problem.row > row_ &&
                       std::ranges::equal(assets_, problem.assets);
     if (!same) {
-      selector_.emplace(baseline::SdrSelectSettings{.k = problem.k,
-                                                    .recovery = settings_.sdr_recovery,
-                                                    .net = settings_.net,
-                                                    .sizing = settings_.sizing,
-                                                    .sdr = sdr_settings()},
+      selector_.emplace(baseline::SdrSelectSettings{settings_.mandate(problem.k),
+                                                    settings_.sdr_recovery, sdr_settings()},
                         *problem.risk);
       assets_.assign(problem.assets.begin(), problem.assets.end());
       k_ = problem.k;

@@ -230,7 +230,7 @@ std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
   if (mu.cols != risk.n())
     throw InputError(
         fmt::format("mu has {} entries, but the risk model has {} assets", mu.cols, risk.n()));
-  select::SelectSettings{.k = k, .net = settings.net, .sizing = settings.sizing}.validate(risk.n());
+  select::SelectSettings{settings.mandate(k)}.validate(risk.n());
 
   std::vector<Answer> out(samples.size());
   std::vector<std::unique_ptr<Optimizer>> made(static_cast<std::size_t>(threads.count()));

@@ -101,10 +101,7 @@ void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, So
 
 select::SelectSettings select_settings(const OptimizerInfo& optimizer,
                                        const OptimizerSettings& settings, Index k) {
-  return {.k = k,
-          .optimizer = select::ranking_by(optimizer.score),
-          .net = settings.net,
-          .sizing = settings.sizing};
+  return {settings.mandate(k), select::ranking_by(optimizer.score)};
 }
 
 // The settings of the command, as far as the optimizer listens to them.

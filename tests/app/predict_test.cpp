@@ -42,7 +42,7 @@ TEST(Predict, HoldsWhatTheLibraryChoosesForWhatTheModelExpects) {
     learn::expected_returns(model, m, returns.matrix(), std::span(&end, 1), assets,
                             mu.middle_rows(m, 1), Threads(1));
   const double agreement = learn::Combiner(*risk).run(*risk, 0, mu, signal);
-  const select::SelectSettings settings = {.k = 2, .sizing = {}};
+  const select::SelectSettings settings = {{.k = 2}};
   select::Portfolio portfolio;
   select::Selector(settings, *risk).run(*risk, 0, signal, portfolio);
 

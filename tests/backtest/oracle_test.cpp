@@ -33,9 +33,9 @@ Earned earned(const market::SimulatedMarket& market, Index k) {
   settings.parts = {.lower = false, .root = false};
   const auto risk = risk::from_windows(r, lookback, ends, settings, Threads(1));
   select::Selector selector(
-      {.k = k,
-       .optimizer = select::Optimizer::greedy,
-       .sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.1 / std::sqrt(252.0)}},
+      {{.k = k,
+        .sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.1 / std::sqrt(252.0)}},
+       select::Optimizer::greedy},
       *risk);
   const double least = *std::min_element(market.volatilities.begin(), market.volatilities.end());
   select::Portfolio portfolio;

@@ -105,7 +105,7 @@ TEST(Mssrm, IsTheAscentItSays) {
   for (int trial = 0; trial < 60; ++trial) {
     const Index n = 5 + problems.below(15), k = 1 + problems.below(n);
     const Problem p = problem_of(problems, n, trial % 2 == 0);
-    const MssrmResult out = solved(p.Sigma, p.mu, {.k = k});
+    const MssrmResult out = solved(p.Sigma, p.mu, {{.k = k}});
     const Support expected = plain(p.Sigma, p.mu, k);
     // The names are those of the ascent; a support without a direction is cash.
     if (out.portfolio.outcome.status == Status::no_signal) {
@@ -121,7 +121,7 @@ TEST(Mssrm, WeightsAreTheOptimumOnTheNamesChosen) {
   for (int trial = 0; trial < 40; ++trial) {
     const Problem p = problem_of(problems, 15, trial % 2 == 0);
     for (const layer::Net net : {layer::Net::positive, layer::Net::any}) {
-      const MssrmResult out = solved(p.Sigma, p.mu, {.k = 5, .net = net});
+      const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 5, .net = net}});
       if (!out.portfolio.outcome.solved()) continue;
       const double best = value_of(p.Sigma, p.mu, out.portfolio.support, net);
       EXPECT_NEAR(out.portfolio.sharpe, std::sqrt(best), 1e-9);
@@ -148,7 +148,7 @@ TEST(Mssrm, ReachesMostOfTheBestAndNeverMore) {
         if ((set >> j & 1u) != 0) K.push_back(j);
       best = std::max(best, value_of(p.Sigma, p.mu, K));
     }
-    const double reached = *solved(p.Sigma, p.mu, {.k = k}).portfolio.value;
+    const double reached = *solved(p.Sigma, p.mu, {{.k = k}}).portfolio.value;
     EXPECT_LE(reached, best * (1.0 + 1e-9));
     share += std::sqrt(reached / best) / kTrials;
   }
@@ -159,7 +159,7 @@ TEST(Mssrm, WithAllNamesIsTheTangentPortfolio) {
   Problems problems(34);
   for (const bool positive : {true, false}) {
     const Problem p = problem_of(problems, 12, positive);
-    const MssrmResult out = solved(p.Sigma, p.mu, {.k = 12});
+    const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 12}});
     EXPECT_EQ(out.portfolio.outcome.status, positive ? Status::ok : Status::neutral_face);
     EXPECT_EQ(out.portfolio.outcome.neutral_first, !positive);
     const double full = select::full_sharpe(*risk_of(p.Sigma), 0, view(p.mu), layer::Net::positive);
@@ -171,7 +171,7 @@ TEST(Mssrm, HoldsOneNameForOne) {
   Problems problems(35);
   for (int trial = 0; trial < 20; ++trial) {
     const Problem p = problem_of(problems, 8, true);
-    const MssrmResult out = solved(p.Sigma, p.mu, {.k = 1});
+    const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 1}});
     if (out.portfolio.support.empty()) {
       EXPECT_EQ(out.portfolio.outcome.status, Status::no_signal);
       continue;
@@ -187,12 +187,12 @@ TEST(Mssrm, ScalingSignalOrRiskKeepsTheNames) {
   Problems problems(36);
   for (int trial = 0; trial < 20; ++trial) {
     const Problem p = problem_of(problems, 14, trial % 2 == 0);
-    const MssrmResult one = solved(p.Sigma, p.mu, {.k = 4});
+    const MssrmResult one = solved(p.Sigma, p.mu, {{.k = 4}});
     for (const double scale : {1e-120, 3e-4, 7.0, 1e90}) {
-      const MssrmResult mu = solved(p.Sigma, scale * p.mu, {.k = 4});
+      const MssrmResult mu = solved(p.Sigma, scale * p.mu, {{.k = 4}});
       EXPECT_EQ(mu.portfolio.support, one.portfolio.support) << scale;
       EXPECT_NEAR(mu.portfolio.sharpe / scale, one.portfolio.sharpe, 1e-9);
-      const MssrmResult Sigma = solved(scale * p.Sigma, p.mu, {.k = 4});
+      const MssrmResult Sigma = solved(scale * p.Sigma, p.mu, {{.k = 4}});
       EXPECT_EQ(Sigma.portfolio.support, one.portfolio.support) << scale;
       EXPECT_NEAR(Sigma.portfolio.sharpe * std::sqrt(scale), one.portfolio.sharpe, 1e-9);
     }
@@ -203,21 +203,22 @@ TEST(Mssrm, WithoutDirectionIsCash) {
   Problems problems(37);
   const MatrixXd Sigma = testing::naive_covariance(problems.returns(60, 5), 0.1);
   for (const VectorXd& mu : {VectorXd(VectorXd::Zero(5)), VectorXd(-VectorXd::Ones(5))}) {
-    const MssrmResult out = solved(Sigma, mu, {.k = 2});
+    const MssrmResult out = solved(Sigma, mu, {{.k = 2}});
     EXPECT_EQ(out.portfolio.outcome.status, Status::no_signal);
     EXPECT_EQ(out.iterations, 0);
     for (const double w : out.portfolio.weights) EXPECT_EQ(w, 0.0);
   }
   const MatrixXd one = MatrixXd::Identity(1, 1);
-  EXPECT_EQ(solved(one, -VectorXd::Ones(1), {.k = 1}).portfolio.outcome.status, Status::no_signal);
-  EXPECT_EQ(solved(one, VectorXd::Ones(1), {.k = 1}).portfolio.weights, std::vector<double>{1.0});
+  EXPECT_EQ(solved(one, -VectorXd::Ones(1), {{.k = 1}}).portfolio.outcome.status,
+            Status::no_signal);
+  EXPECT_EQ(solved(one, VectorXd::Ones(1), {{.k = 1}}).portfolio.weights, std::vector<double>{1.0});
 }
 
 TEST(Mssrm, SignalThatIsNoNumberIsInvalid) {
   Problems problems(38);
   const Problem p = problem_of(problems, 6, true);
   const auto risk = risk_of(p.Sigma);
-  Mssrm mssrm({.k = 3}, *risk);
+  Mssrm mssrm({{.k = 3}}, *risk);
   MssrmResult out, fresh;
   for (const double bad : {kNaN, std::numeric_limits<double>::infinity()}) {
     VectorXd mu = p.mu;
@@ -228,7 +229,7 @@ TEST(Mssrm, SignalThatIsNoNumberIsInvalid) {
   }
   // What came before leaves no trace.
   mssrm.run(*risk, 0, view(p.mu), out);
-  Mssrm({.k = 3}, *risk).run(*risk, 0, view(p.mu), fresh);
+  Mssrm({{.k = 3}}, *risk).run(*risk, 0, view(p.mu), fresh);
   EXPECT_EQ(out.portfolio.weights, fresh.portfolio.weights);
   EXPECT_EQ(out.iterations, fresh.iterations);
 }
@@ -243,7 +244,7 @@ TEST(Mssrm, DuplicatesNeedJitterAndSaySo) {
       risk::from_windows(view(window), 60, std::span(&end, 1),
                          {.shrinkage = 0.0, .parts = {false, false, false}}, Threads(1));
   MssrmResult out;
-  Mssrm({.k = 3}, *risk).run(*risk, 0, view(mu), out);
+  Mssrm({{.k = 3}}, *risk).run(*risk, 0, view(mu), out);
   EXPECT_TRUE(out.portfolio.outcome.jittered());
   for (const double w : out.portfolio.weights) EXPECT_TRUE(std::isfinite(w));
   EXPECT_LE(out.portfolio.support.size(), 3u);
@@ -260,7 +261,7 @@ TEST(Mssrm, BothFormsOfRiskChooseTheSameNames) {
         view(window), 20, std::span(&end, 1),
         {.shrinkage = 0.1, .form = form, .parts = {false, false, false}}, Threads(1));
     MssrmResult out;
-    Mssrm({.k = 7}, *risk).run(*risk, 0, view(mu), out);
+    Mssrm({{.k = 7}}, *risk).run(*risk, 0, view(mu), out);
     support[form == risk::Form::dense] = out.portfolio.support;
   }
   EXPECT_EQ(support[0].size(), 7u);
@@ -270,10 +271,10 @@ TEST(Mssrm, BothFormsOfRiskChooseTheSameNames) {
 TEST(Mssrm, SaysWhenItRanOutOfSteps) {
   Problems problems(41);
   const Problem p = problem_of(problems, 15, true);
-  const MssrmResult out = solved(p.Sigma, p.mu, {.k = 5, .max_iterations = 1});
+  const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 5}, 1e-8, 1});
   EXPECT_EQ(out.portfolio.outcome.status, Status::not_converged);
   EXPECT_EQ(out.iterations, 1);
-  EXPECT_EQ(solved(p.Sigma, p.mu, {.k = 5}).portfolio.outcome.status, Status::ok);
+  EXPECT_EQ(solved(p.Sigma, p.mu, {{.k = 5}}).portfolio.outcome.status, Status::ok);
 }
 
 TEST(Mssrm, RefusesSettingsAndShapesByName) {
@@ -285,14 +286,15 @@ TEST(Mssrm, RefusesSettingsAndShapesByName) {
     }
     return std::string();
   };
-  EXPECT_EQ(message([] { MssrmSettings{.k = 4}.validate(3); }),
+  EXPECT_EQ(message([] { MssrmSettings{{.k = 4}}.validate(3); }),
             "k = 4 is outside [1, 3]: choose at least one name and at most all 3 assets");
-  EXPECT_EQ(message([] { MssrmSettings{.tolerance = 1.0}.validate(3); }),
-            "tolerance = 1 is outside (0, 1)");
-  EXPECT_EQ(message([] { MssrmSettings{.max_iterations = -1}.validate(3); }),
+  EXPECT_EQ(message([] { MssrmSettings{{}, 1.0}.validate(3); }), "tolerance = 1 is outside (0, 1)");
+  EXPECT_EQ(message([] {
+              MssrmSettings{{}, 1e-8, -1}.validate(3);
+            }),
             "max_iterations = -1 is outside [1, inf)");
   const auto risk = risk_of(MatrixXd::Identity(3, 3));
-  Mssrm mssrm({.k = 1}, *risk);
+  Mssrm mssrm({{.k = 1}}, *risk);
   MssrmResult out;
   const VectorXd two = VectorXd::Ones(2), three = VectorXd::Ones(3);
   EXPECT_NE(message([&] { mssrm.run(*risk, 0, view(two), out); }), "");

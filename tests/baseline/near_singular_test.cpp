@@ -10,8 +10,8 @@
 #include "sharpen/baseline/bounds.hpp"
 #include "sharpen/baseline/mssrm.hpp"
 #include "sharpen/market/panel.hpp"
-#include "support/problems.hpp"
 #include "support/files.hpp"
+#include "support/problems.hpp"
 
 namespace sharpen::baseline {
 namespace {
@@ -63,7 +63,7 @@ class NearlySingular : public ::testing::Test {
   }
 
   select::Portfolio swapped(Index k) const {
-    select::Selector swap({.k = k, .net = layer::Net::any, .sizing = {}}, *risk_);
+    select::Selector swap({{.k = k, .net = layer::Net::any}}, *risk_);
     select::Portfolio out;
     swap.run(*risk_, 0, view(mu_), out);
     return out;
@@ -98,7 +98,7 @@ TEST_F(NearlySingular, BothFormsOfMssrmGiveAPortfolio) {
     }
     EXPECT_NEAR(total, 1.0, 1e-12);
 
-    Mssrm ascent({.k = k, .net = layer::Net::any}, *risk_);
+    Mssrm ascent({{.k = k, .net = layer::Net::any}}, *risk_);
     MssrmResult shorts;
     ascent.run(*risk_, 0, view(mu_), shorts);
     EXPECT_TRUE(shorts.portfolio.outcome.status == Status::ok ||
@@ -113,8 +113,7 @@ TEST_F(NearlySingular, NothingExceedsTheBoundsAndTheRelaxationHoldsWhatItSays) {
     const double reached = swapped(k).sharpe;
     ASSERT_GT(reached, 0.0);
     for (const Recovery recovery : {Recovery::top_k, Recovery::match}) {
-      SdrSelector sdr(
-          {.k = k, .recovery = recovery, .net = layer::Net::any, .sizing = {}, .sdr = {}}, *risk_);
+      SdrSelector sdr({{.k = k, .net = layer::Net::any}, recovery}, *risk_);
       SdrPortfolio out;
       sdr.run(*risk_, 0, view(mu_), out);
       EXPECT_TRUE(out.portfolio.outcome.status == Status::ok ||

@@ -9,8 +9,8 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/baseline/sdr.hpp"
 #include "sharpen/market/moments.hpp"
-#include "support/problems.hpp"
 #include "support/files.hpp"
+#include "support/problems.hpp"
 
 namespace sharpen::baseline {
 namespace {
@@ -68,14 +68,14 @@ TEST(SdrRecovery, FindsTheKnownPortfoliosOfPort1) {
   const market::Moments m = market::read_orlib(file);
   const Problem problem{Eigen::Map<const RowMatrix>(m.covariance.data(), m.n(), m.n()),
                         Eigen::Map<const VectorXd>(m.mean.data(), m.n())};
-  const SdrPortfolio three = run(problem, {.k = 3, .sizing = {}, .sdr = {}});
+  const SdrPortfolio three = run(problem, {{.k = 3}});
   EXPECT_EQ(three.portfolio.outcome.status, Status::ok);
   EXPECT_EQ(three.portfolio.support, (std::vector<Index>{4, 5, 28}));
   EXPECT_NEAR(three.portfolio.sharpe, 0.227999826, 1e-9);
   EXPECT_NEAR(std::sqrt(three.relaxation.dual), 0.2511778, 1e-6);
   EXPECT_EQ(three.solves, 1);
   EXPECT_EQ(three.kappa, 3.0);
-  const SdrPortfolio five = run(problem, {.k = 5, .sizing = {}, .sdr = {}});
+  const SdrPortfolio five = run(problem, {{.k = 5}});
   EXPECT_EQ(five.portfolio.support, (std::vector<Index>{2, 4, 15, 17, 28}));
   EXPECT_NEAR(five.portfolio.sharpe, 0.253749754, 1e-9);
 }
@@ -83,8 +83,7 @@ TEST(SdrRecovery, FindsTheKnownPortfoliosOfPort1) {
 TEST(SdrRecovery, TopKTakesTheLargestEntries) {
   for (const Index k : {1, 2, 5, 12, 20}) {
     const Problem problem = random_problem(3, 20);
-    const SdrPortfolio out =
-        run(problem, {.k = k, .net = layer::Net::any, .sizing = {}, .sdr = {}});
+    const SdrPortfolio out = run(problem, {{.k = k, .net = layer::Net::any}});
     ASSERT_EQ(static_cast<Index>(out.portfolio.support.size()), k);
     const std::vector<double>& v = out.relaxation.direction;
     double least = 1e300, most = 0.0;  // inside and outside the support
@@ -108,9 +107,7 @@ TEST(SdrRecovery, MatchHoldsTheSupportAtItsKappaOrTheLargestOfIt) {
   for (unsigned seed = 0; seed < 12; ++seed) {
     const Problem problem = random_problem(seed, 16);
     for (const Index k : {1, 3, 7, 16}) {
-      const SdrPortfolio out = run(
-          problem,
-          {.k = k, .recovery = Recovery::match, .net = layer::Net::any, .sizing = {}, .sdr = {}});
+      const SdrPortfolio out = run(problem, {{.k = k, .net = layer::Net::any}, Recovery::match});
       EXPECT_GE(out.solves, 1);
       EXPECT_LE(out.solves, 8);
       EXPECT_GE(out.kappa, 1.0);
@@ -146,8 +143,7 @@ TEST(SdrRecovery, MatchHoldsFewerNamesWhereNoEigenvectorHasK) {
   for (const double side : {0.0, 1e-5}) {  // entries of any eigenvector far below the threshold
     mu[0] = side;
     const Problem problem{RowMatrix::Identity(6, 6), mu};
-    const SdrPortfolio out =
-        run(problem, {.k = 4, .recovery = Recovery::match, .sizing = {}, .sdr = {}});
+    const SdrPortfolio out = run(problem, {{.k = 4}, Recovery::match});
     EXPECT_EQ(out.portfolio.outcome.status, Status::ok);
     EXPECT_EQ(out.portfolio.support, (std::vector<Index>{2, 5}));
     EXPECT_EQ(out.matched, 2);
@@ -161,9 +157,7 @@ TEST(SdrRecovery, MatchReportsTheRelaxationItUsed) {
   for (const Index most : {7, 9, 11, 100}) {
     const Problem problem = random_problem(static_cast<unsigned>(most), 16);
     const SdrSettings few{.max_iterations = most};
-    const SdrPortfolio out = run(
-        problem,
-        {.k = 5, .recovery = Recovery::match, .net = layer::Net::any, .sizing = {}, .sdr = few});
+    const SdrPortfolio out = run(problem, {{.k = 5, .net = layer::Net::any}, Recovery::match, few});
     const Relaxation used = relaxed(problem, out.kappa, few);
     EXPECT_EQ(out.converged, used.converged());
     EXPECT_EQ(out.iterations, used.iterations);
@@ -184,7 +178,7 @@ TEST(SdrRecovery, NamesAreNeverMadeUpWhereTheRelaxationIsInvalid) {
   ASSERT_EQ(risk_of(Sigma)->status(0), Status::ok);
   ASSERT_EQ(relaxed(problem, 2.0).status, Status::invalid_input);
   for (const Recovery recovery : {Recovery::top_k, Recovery::match}) {
-    const SdrPortfolio out = run(problem, {.k = 2, .recovery = recovery, .sizing = {}, .sdr = {}});
+    const SdrPortfolio out = run(problem, {{.k = 2}, recovery});
     EXPECT_EQ(out.portfolio.outcome.status, Status::invalid_input);
     EXPECT_TRUE(out.portfolio.support.empty());
     ASSERT_EQ(out.portfolio.weights.size(), 4u);
@@ -200,7 +194,7 @@ TEST(SdrRecovery, ScalingLeavesTheSupportAlone) {
     const Problem problem = random_problem(17, n);
     for (const Recovery recovery : {Recovery::top_k, Recovery::match}) {
       if (n == 60 && recovery == Recovery::match) continue;
-      const SdrSelectSettings settings{.k = 4, .recovery = recovery, .sizing = {}, .sdr = {}};
+      const SdrSelectSettings settings{{.k = 4}, recovery};
       const SdrPortfolio plain = run(problem, settings);
       for (const auto& [a, b] : {std::pair{1e-4, 1.0}, {1.0, 3e-6}, {5e3, 7e4}})
         EXPECT_EQ(run({b * problem.Sigma, a * problem.mu}, settings).portfolio.support,
@@ -212,13 +206,13 @@ TEST(SdrRecovery, ScalingLeavesTheSupportAlone) {
 TEST(SdrRecovery, NegativeSignalsHoldANeutralPortfolioOrCash) {
   Problem problem = random_problem(23, 12);
   problem.mu = -problem.mu.cwiseAbs();
-  const SdrPortfolio four = run(problem, {.k = 4, .sizing = {}, .sdr = {}});
+  const SdrPortfolio four = run(problem, {{.k = 4}});
   EXPECT_EQ(four.portfolio.outcome.status, Status::neutral_face);
   double net = 0.0;
   for (const double w : four.portfolio.weights) net += w;
   EXPECT_NEAR(net, 0.0, 1e-12);
   EXPECT_LE(*four.portfolio.value, four.relaxation.dual);
-  const SdrPortfolio one = run(problem, {.k = 1, .sizing = {}, .sdr = {}});
+  const SdrPortfolio one = run(problem, {{.k = 1}});
   EXPECT_EQ(one.portfolio.outcome.status, Status::no_signal);
   EXPECT_TRUE(one.portfolio.support.empty());
 }
@@ -226,11 +220,11 @@ TEST(SdrRecovery, NegativeSignalsHoldANeutralPortfolioOrCash) {
 TEST(SdrRecovery, SilenceIsCashAndNanIsInvalid) {
   Problem problem = random_problem(29, 6);
   problem.mu.setZero();
-  const SdrPortfolio silent = run(problem, {.k = 2, .sizing = {}, .sdr = {}});
+  const SdrPortfolio silent = run(problem, {{.k = 2}});
   EXPECT_EQ(silent.portfolio.outcome.status, Status::no_signal);
   EXPECT_EQ(silent.relaxation.status, Status::no_signal);
   problem.mu[3] = std::nan("");
-  const SdrPortfolio invalid = run(problem, {.k = 2, .sizing = {}, .sdr = {}});
+  const SdrPortfolio invalid = run(problem, {{.k = 2}});
   EXPECT_EQ(invalid.portfolio.outcome.status, Status::invalid_input);
   EXPECT_TRUE(std::isnan(invalid.portfolio.weights[0]));
   EXPECT_EQ(invalid.relaxation.status, Status::invalid_input);
@@ -239,7 +233,7 @@ TEST(SdrRecovery, SilenceIsCashAndNanIsInvalid) {
 TEST(SdrRecovery, AnUnfinishedRelaxationIsNeverSilentlyUsed) {
   const Problem problem = random_problem(37, 20);
   const SdrPortfolio out =
-      run(problem, {.k = 4, .net = layer::Net::any, .sizing = {}, .sdr = {.max_iterations = 2}});
+      run(problem, {{.k = 4, .net = layer::Net::any}, Recovery::top_k, {.max_iterations = 2}});
   EXPECT_EQ(out.relaxation.status, Status::not_converged);
   EXPECT_EQ(out.portfolio.outcome.status, Status::not_converged);
   EXPECT_GT(out.relaxation.gap, 1e-6);
@@ -248,10 +242,9 @@ TEST(SdrRecovery, AnUnfinishedRelaxationIsNeverSilentlyUsed) {
 
 TEST(SdrRecovery, RefusesWrongSettings) {
   const auto risk = risk_of(random_problem(1, 5).Sigma);
-  for (const Index k : {0, 6})
-    EXPECT_THROW(SdrSelector({.k = k, .sizing = {}, .sdr = {}}, *risk), InputError);
-  EXPECT_THROW(SdrSelector({.k = 2, .sizing = {}, .sdr = {.gap = 2.0}}, *risk), InputError);
-  SdrSelector selector({.k = 2, .sizing = {}, .sdr = {}}, *risk);
+  for (const Index k : {0, 6}) EXPECT_THROW(SdrSelector({{.k = k}}, *risk), InputError);
+  EXPECT_THROW(SdrSelector({{.k = 2}, Recovery::top_k, {.gap = 2.0}}, *risk), InputError);
+  SdrSelector selector({{.k = 2}}, *risk);
   SdrPortfolio out;
   const VectorXd mu = VectorXd::Ones(5), longer = VectorXd::Ones(6);
   EXPECT_THROW(selector.run(*risk, 1, view(mu), out), InputError);

@@ -197,7 +197,7 @@ std::vector<select::Portfolio> own_portfolios(const Market& market, const RowMat
 TEST(MemberSpread, CountsWhatEachMemberHoldsByItself) {
   Market market(11, 15, 40, risk::Form::dense);
   const RowMatrix mu = market.members(4);
-  const select::SelectSettings settings = {.k = 3, .sizing = {}};
+  const select::SelectSettings settings = {{.k = 3}};
   const MemberSpread spread = member_spread(own_portfolios(market, mu, settings));
   RowMatrix weights(4, market.n());
   select::Selector selector(settings, *market.risk);
@@ -222,7 +222,7 @@ TEST(MemberSpread, CountsWhatEachMemberHoldsByItself) {
 TEST(MemberSpread, OfOneMemberHasNoDeviation) {
   Market market(12, 10, 40, risk::Form::dense);
   const RowMatrix mu = market.members(1);
-  const MemberSpread spread = member_spread(own_portfolios(market, mu, {.k = 2, .sizing = {}}));
+  const MemberSpread spread = member_spread(own_portfolios(market, mu, {{.k = 2}}));
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_TRUE(std::isnan(spread.sd[i]));
     EXPECT_EQ(spread.held[i], spread.mean[i] != 0.0 ? 1.0 : 0.0);
@@ -233,7 +233,7 @@ TEST(MemberSpread, OfAMemberThatIsNotANumberIsNone) {
   Market market(13, 10, 40, risk::Form::dense);
   RowMatrix mu = market.members(2);
   mu(0, 0) = std::nan("");
-  const MemberSpread spread = member_spread(own_portfolios(market, mu, {.k = 2, .sizing = {}}));
+  const MemberSpread spread = member_spread(own_portfolios(market, mu, {{.k = 2}}));
   double held = 0.0;
   for (std::size_t i = 0; i < 10; ++i) {
     EXPECT_TRUE(std::isnan(spread.mean[i]));

@@ -69,10 +69,7 @@ class MssrmLong {
   std::unique_ptr<Work> work_;
 };
 
-struct MssrmSettings {
-  Index k = 1;
-  layer::Net net = layer::Net::positive;
-  layer::SizingSettings sizing = {};
+struct MssrmSettings : layer::Mandate {
   double tolerance = 1e-8;
   Index max_iterations = 10000;
 

@@ -96,12 +96,9 @@ enum class Recovery {
 };
 constexpr std::array<std::string_view, 2> names(Recovery) { return {"top-k", "match"}; }
 
-struct SdrSelectSettings {
-  Index k = 1;
+struct SdrSelectSettings : layer::Mandate {
   Recovery recovery = Recovery::top_k;
-  layer::Net net = layer::Net::positive;
-  layer::SizingSettings sizing;
-  SdrSettings sdr;
+  SdrSettings sdr = {};
 
   void validate(Index n) const;  // throws InputError naming field, value and bound
 };

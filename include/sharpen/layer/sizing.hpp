@@ -30,6 +30,13 @@ struct SizingSettings {
   void validate() const;
 };
 
+// What every portfolio is held to.
+struct Mandate {
+  Index k = 1;              // most names, in [1, n]
+  Net net = Net::positive;  // any: not with budget sizing
+  SizingSettings sizing = {};
+};
+
 // w (n) from y (n) and t.
 void sizing_forward(const SizingSettings& settings, ConstVec y, double t, Vec w);
 

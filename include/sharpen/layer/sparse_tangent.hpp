@@ -32,6 +32,7 @@ struct LayerSettings {
   Net net = Net::positive;  // any: not with budget sizing
   TopKSolver topk = TopKSolver::newton;
 
+  Mandate mandate() const { return {.k = k, .net = net, .sizing = sizing}; }
   void validate(Index n) const;  // throws InputError naming field, value and bound
 };
 

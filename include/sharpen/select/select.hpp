@@ -38,11 +38,8 @@ std::string_view name(Optimizer optimizer);
 // The one that takes the k largest of that score.
 Optimizer ranking_by(layer::Score score);
 
-struct SelectSettings {
-  Index k = 1;
+struct SelectSettings : layer::Mandate {
   Optimizer optimizer = Optimizer::swap;
-  layer::Net net = layer::Net::positive;
-  layer::SizingSettings sizing;
 
   void validate(Index n) const;  // throws InputError naming field, value and bound
 };

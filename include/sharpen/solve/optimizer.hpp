@@ -30,6 +30,8 @@ struct OptimizerSettings {
   baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for sdr
   bool sdr_monthly = false;  // match: find kappa for the first period of a month, then keep it
   double sdr_gap = 0.0;      // for sdr: the relative gap wanted; 0: what suits the number of assets
+
+  layer::Mandate mandate(Index names) const { return {.k = names, .net = net, .sizing = sizing}; }
 };
 
 // The count among m assets: at least 1, at most m.
