@@ -11,9 +11,10 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/command/backtest.hpp"
 #include "sharpen/command/predict.hpp"
+#include "sharpen/command/report.hpp"
 #include "sharpen/command/solve.hpp"
+#include "sharpen/command/study.hpp"
 #include "sharpen/solve/registry.hpp"
-#include "sharpen/study/run.hpp"
 #include "study/small_study.hpp"
 #include "support/models.hpp"
 
@@ -122,19 +123,37 @@ TEST_F(Toy, DecidesForAModel) {
   EXPECT_EQ(nlohmann::json::parse(command::predict_json(found))["optimizer"], "toy");
 }
 
-TEST_F(Toy, IsAMethodOfAStudy) {
-  const std::string toml =
-      "optimizers = [\"toy\"]\nframeworks = [\"historic\"]\nk = [2]\nlookback = 15\n"
-      "[[market]]\nname = \"a\"\nsimulate = { assets = 5, days = 100, seed = 1 }\n";
-  Values values(settings::study);
-  values.read_toml(toml, "s.toml");
-  const study::Plan plan = study::plan_study(study::grid_of(values, toml, "s.toml"), Log());
-  ASSERT_EQ(plan.results.methods.size(), 1u);
-  EXPECT_EQ(plan.results.methods[0].name, "historic-toy");
-  EXPECT_EQ(plan.results.methods[0].label, "Historic Toy");
+TEST_F(Toy, IsAMethodOfAStudyAndItsReport) {
   const study::Folder folder;
-  study::Store store(folder.path() / "s.db", plan.results);
-  EXPECT_EQ(study::run_study(plan, store, {}, Log()).failed, 0);
+  const std::string config = folder / "toy.toml", out = folder / "toy";
+  study::write_bytes(config,
+                     "optimizers = [\"toy\"]\nframeworks = [\"historic\"]\nk = [2]\nlookback = 15\n"
+                     "[[market]]\nname = \"a\"\nsimulate = { assets = 5, days = 100, seed = 1 }\n");
+  Values values(settings::study);
+  values.read_toml_file(config);
+  values.set_flag("config", config);
+  values.set_flag("out", out);
+  const command::StudyAnswer answer = command::study_answer(values, Log(), {}, {});
+  EXPECT_EQ(answer.counts().done, answer.counts().cells);
+  ASSERT_EQ(answer.results.methods.size(), 1u);
+  EXPECT_EQ(answer.results.methods[0].name, "historic-toy");
+  EXPECT_EQ(answer.results.methods[0].label, "Historic Toy");
+  const command::ReportAnswer report =
+      command::report_answer(values_of(settings::report, {{"study", out}}), {});
+  EXPECT_THAT(report.text, HasSubstr("Historic Toy"));
+}
+
+// What the layer of PyTorch calls to decide.
+TEST_F(Toy, DecidesForBatches) {
+  const market::Panel returns = backtest::testing::random_panel(30, 4, 4);
+  const auto risk =
+      risk::from_windows(returns.matrix(), 20, std::vector<Index>{20, 30}, {}, Threads(1));
+  const std::vector<double> mu = {1.0, 2.0, 3.0, 4.0, 4.0, 3.0, 2.0, 1.0};
+  const auto portfolios =
+      solve::decide_batch(solve::optimizer_named("toy"), {}, 2, *risk, std::vector<Index>{0, 1},
+                          ConstMat(mu.data(), 2, 4), Threads(1));
+  EXPECT_THAT(portfolios.at(0).support, ::testing::ElementsAre(2, 3));
+  EXPECT_THAT(portfolios.at(1).support, ::testing::ElementsAre(0, 1));
 }
 
 }  // namespace
