@@ -1,11 +1,11 @@
-#include "sharpen/command/memory_panel.hpp"
+#include "sharpen/market/panel_input.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sharpen/base/error.hpp"
 
-namespace sharpen::command {
+namespace sharpen::market {
 namespace {
 
 using testing::HasSubstr;
@@ -29,4 +29,4 @@ TEST(MemoryPanel, RefusesLabelsThatNoFileCanHold) {
 }
 
 }  // namespace
-}  // namespace sharpen::command
+}  // namespace sharpen::market
