@@ -6,7 +6,7 @@
 #include "sharpen/backtest/run_files.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/command/backtest.hpp"
-#include "sharpen/command/keep_inputs.hpp"
+#include "sharpen/command/output_folder.hpp"
 #include "sharpen/solve/registry.hpp"
 
 namespace sharpen::command {

@@ -7,7 +7,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/command/keep_inputs.hpp"
+#include "sharpen/command/output_folder.hpp"
 #include "sharpen/market/panel.hpp"
 
 namespace sharpen::command {

@@ -13,7 +13,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/command/keep_inputs.hpp"
+#include "sharpen/command/output_folder.hpp"
 #include "sharpen/layer/sizing.hpp"
 #include "sharpen/solve/configure.hpp"
 

@@ -12,7 +12,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/command/keep_inputs.hpp"
+#include "sharpen/command/output_folder.hpp"
 #include "sharpen/command/train.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/learn/settings.hpp"

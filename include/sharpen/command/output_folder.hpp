@@ -9,9 +9,14 @@
 #pragma once
 
 #include <filesystem>
+#include <initializer_list>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "sharpen/base/settings.hpp"
 
 namespace sharpen::command {
 
@@ -41,5 +46,12 @@ class OutputFolder {
   std::string command_;
   std::vector<std::string> known_;
 };
+
+// A command never writes over what it reads. Throws InputError if a file that would be written (by
+// these settings) is one that is read, or would be written twice; or, of the folder that a setting
+// names, files of these names.
+void keep_inputs(const settings::Values& values, std::initializer_list<std::string_view> outputs);
+void keep_inputs(const settings::Values& values, std::string_view output, const std::string& folder,
+                 std::span<const std::string> names);
 
 }  // namespace sharpen::command
