@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,18 @@ class Portfolio:
         return [*super().__dir__(), *self._figures]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles carry the reasons instead of the problem: it is explained now."""
+        """Pickles carry the reasons, if they were asked for, instead of the problem."""
         return {**self.__dict__, "_solved": _Explained(self._solved)}
+
+    def __copy__(self) -> Portfolio:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Portfolio:
+        """Copies share the problem, which does not change."""
+        twin = object.__new__(type(self))
+        state = {key: value for key, value in self.__dict__.items() if key != "_solved"}
+        twin.__dict__.update(copy.deepcopy(state, memo), _solved=self._solved)
+        return twin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -129,9 +140,15 @@ class _Explained:
     """What a Portfolio asks a solution for, without the solution."""
 
     def __init__(self, solved: Any) -> None:
-        self._reasons, self._best = solved.reasons(), solved.best_left_out()
+        self.explained = solved.explained
+        if self.explained:
+            self._reasons, self._best = solved.reasons(), solved.best_left_out()
 
     def reasons(self) -> list[dict[str, Any]]:
+        if not self.explained:
+            raise InputError(
+                "this portfolio was pickled without its reasons; call explain() before pickling"
+            )
         return [dict(row) for row in self._reasons]
 
     def best_left_out(self) -> dict[str, Any] | None:

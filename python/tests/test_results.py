@@ -27,7 +27,7 @@ def copies(answer):
 
 
 @pytest.mark.parametrize("labels", ["texts", "numbers", "none", "moments"])
-def test_portfolios_can_be_pickled_and_explained_after(market, labels):
+def test_portfolios_can_be_pickled_with_their_reasons(market, labels):
     given = {
         "texts": market,
         "numbers": market.astype("float32").set_axis(range(6), axis=1),
@@ -35,6 +35,7 @@ def test_portfolios_can_be_pickled_and_explained_after(market, labels):
         "moments": (np.linspace(-0.1, 0.2, 6), np.eye(6)),
     }[labels]
     found = sharpen.solve(given, 2)
+    found.explain()
     for other in copies(found):
         pd.testing.assert_series_equal(other.weights, found.weights, check_exact=True)
         pd.testing.assert_frame_equal(other.explain(), found.explain(), check_exact=True)
@@ -43,8 +44,20 @@ def test_portfolios_can_be_pickled_and_explained_after(market, labels):
         assert other.names == found.names and other.warnings == found.warnings
 
 
+def test_pickling_computes_no_reasons(market):
+    found = sharpen.solve(market, 2)
+    pickled, copied, again = copies(found)
+    assert not found._solved.explained
+    for other in (pickled, again):
+        assert other.figures == found.figures
+        with pytest.raises(sharpen.InputError, match="call explain.. before pickling"):
+            other.explain()
+    pd.testing.assert_frame_equal(copied.explain(), found.explain(), check_exact=True)
+
+
 def test_a_portfolio_without_names_can_be_pickled():
     cash = sharpen.solve((np.zeros(4), np.eye(4)), 2)
+    cash.explain()
     for other in copies(cash):
         assert other.status == "no_signal" and len(other.explain()) == 0
 
