@@ -14,6 +14,7 @@
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "output.hpp"
+#include "progress.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/command/json_page.hpp"
@@ -71,6 +72,7 @@ void end_without_memory() {
 }  // namespace sharpen::app
 
 int main(int argc, char** argv) {
+  sharpen::app::expect_signals();
   // A closed pipe is for print() to see, not a death in the middle of writing a file.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit on files is an error of the write, like a full disk

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <string_view>
 
 #include "sharpen/base/text.hpp"
 
@@ -25,12 +26,24 @@ void print_raw(const std::string& text) {
   std::fflush(stderr);
 }
 
-// The only thing a signal handler may touch.
+// All that a signal handler may touch.
 volatile std::sig_atomic_t signal_seen = 0;
+
+// Nobody asks yet, and what is being written has no name yet (new_file.hpp).
+extern "C" void end_now(int) {
+  constexpr std::string_view text = "sharpen: error: interrupted\n";
+  static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
+  ::_exit(1);
+}
 
 extern "C" void note_signal(int number) {
   signal_seen = 1;
   std::signal(number, SIG_DFL);
+}
+
+bool handle_by(void (*handler)(int)) {
+  for (const int number : {SIGINT, SIGTERM}) std::signal(number, handler);
+  return true;
 }
 
 }  // namespace
@@ -78,12 +91,10 @@ void Progress::draw(Index done, Index total) {
                         100.0 * share, left, note_.empty() ? "" : "; ", note_));
 }
 
+void expect_signals() { handle_by(end_now); }
+
 bool interrupted() {
-  [[maybe_unused]] static const bool listening = [] {
-    std::signal(SIGINT, note_signal);
-    std::signal(SIGTERM, note_signal);
-    return true;
-  }();
+  [[maybe_unused]] static const bool listening = handle_by(note_signal);
   return signal_seen != 0;
 }
 

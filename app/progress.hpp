@@ -13,9 +13,12 @@
 
 namespace sharpen::app {
 
-// Whether a signal came since the question was first asked: until then signals end the program as
-// usual. From then on the first is noted, and a second one ends the program. It stays so after the
-// work: a signal between the last file and the end of the program has nothing to stop.
+// The first thing the program does: a signal ends it at once, with exit code 1 and a word.
+void expect_signals();
+
+// Whether a signal came since the question was first asked: until then it ends the program. From
+// then on the first is noted, and a second one ends the program. It stays so after the work: a
+// signal between the last file and the end of the program has nothing to stop.
 bool interrupted();
 
 class Progress {

@@ -11,6 +11,7 @@
 #include "sharpen/base/threads.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/solve/solve.hpp"
+#include "work.hpp"
 
 namespace sharpen::python {
 
@@ -30,9 +31,8 @@ std::vector<std::string> doubts(ConstMat X) {
 
 nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
               const SettingTexts& given) {
-  solve::Solution found;
-  {
-    const nb::gil_scoped_release release;
+  Work work(nb::none());
+  const solve::Solution found = work.run([&] {
     const ConstMat X = view(returns);
     if (static_cast<Index>(names.size()) != X.cols) throw InputError("every column needs a name");
     market::Panel panel{
@@ -41,8 +41,8 @@ nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
     settings::Values values = values_of(settings::solve, given);
     const Threads threads(static_cast<int>(values.integer("threads")));
     auto input = solve::window_input(values, std::move(panel), "X", doubts(X), threads);
-    found = solve::solve(values, std::move(input));
-  }
+    return solve::solve(values, std::move(input), work.control().stop);
+  });
   return nb::make_tuple(array_of(found.portfolio.weights), found.portfolio.sharpe,
                         found.full_sharpe, std::string(name(found.portfolio.outcome.status)),
                         in_python_words(found.warnings));

@@ -66,7 +66,7 @@ using Portfolio = std::vector<std::pair<std::string, double>>;
 std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel* model,
                                    const MemoryPanel* panel,
                                    const std::optional<Portfolio>& previous) {
-  const nb::gil_scoped_release release;
+  Work work(nb::none());
   command::PredictInputs inputs;
   if (model != nullptr) inputs.model = model->model;
   inputs.panel = copy_of(panel);
@@ -74,8 +74,10 @@ std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel*
     inputs.previous.emplace();
     for (const auto& [asset, weight] : *previous) inputs.previous->push_back({asset, weight});
   }
-  return std::make_unique<Predicted>(Predicted{
-      command::predict_answer(values_of(settings::predict, given), std::move(inputs), Log())});
+  return work.run([&] {
+    return std::make_unique<Predicted>(Predicted{command::predict_answer(
+        values_of(settings::predict, given), std::move(inputs), Log(), work.control())});
+  });
 }
 
 }  // namespace

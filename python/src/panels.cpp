@@ -8,6 +8,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/command/doctor.hpp"
 #include "sharpen/command/simulate.hpp"
+#include "work.hpp"
 
 namespace sharpen::python {
 
@@ -33,11 +34,11 @@ void make_panel(MemoryPanel* self, const Matrix& cells, std::vector<std::string>
 }
 
 nb::tuple simulate(const SettingTexts& given) {
-  market::SimulatedMarket found;
-  {
-    const nb::gil_scoped_release release;
-    found = command::simulate_answer(values_of(settings::simulate, given), true).market;
-  }
+  Work work(nb::none());
+  market::SimulatedMarket found = work.run([&] {
+    const settings::Values values = values_of(settings::simulate, given);
+    return command::simulate_answer(values, true, work.control().stop).market;
+  });
   const auto rows = static_cast<std::size_t>(found.prices.rows());
   const auto n = static_cast<std::size_t>(found.prices.n());
   return nb::make_tuple(found.prices.dates, found.prices.tickers,

@@ -10,6 +10,7 @@
 
 #include "panels.hpp"
 #include "sharpen/base/error.hpp"
+#include "work.hpp"
 
 namespace sharpen::python {
 
@@ -23,29 +24,34 @@ struct Solved {
   command::Solution solution;
 };
 
-std::unique_ptr<Solved> solved(const SettingTexts& given, command::SolveInputs inputs) {
-  Values values = values_of(settings::solve, given);
-  command::Solution solution = command::solve_answer(values, std::move(inputs), Log());
-  return std::make_unique<Solved>(Solved{std::move(values), std::move(solution)});
+// `inputs` makes the inputs, without the GIL.
+template <class Inputs>
+std::unique_ptr<Solved> solved(const SettingTexts& given, const Inputs& inputs) {
+  Work work(nb::none());
+  return work.run([&] {
+    Values values = values_of(settings::solve, given);
+    command::Solution solution = command::solve_answer(values, inputs(), Log(), work.control());
+    return std::make_unique<Solved>(Solved{std::move(values), std::move(solution)});
+  });
 }
 
 std::unique_ptr<Solved> solve(const SettingTexts& given, const MemoryPanel* panel) {
-  const nb::gil_scoped_release release;
-  return solved(given, {.panel = copy_of(panel)});
+  return solved(given, [&] { return command::SolveInputs{.panel = copy_of(panel)}; });
 }
 
 std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covariance,
                                       std::vector<std::string> tickers, const SettingTexts& given) {
-  const nb::gil_scoped_release release;
   const ConstVec mu = view(mean);
   const ConstMat Sigma = view(covariance);
   const auto n = static_cast<Index>(mu.size());
   if (Sigma.rows != n || Sigma.cols != n || static_cast<Index>(tickers.size()) != n)
     throw InputError("mu, Sigma and the names differ in size");
-  return solved(given,
-                {.moments = market::Moments{.tickers = std::move(tickers),
-                                            .mean = {mu.begin(), mu.end()},
-                                            .covariance = {Sigma.data, Sigma.data + n * n}}});
+  return solved(given, [&] {
+    return command::SolveInputs{
+        .moments = market::Moments{.tickers = std::move(tickers),
+                                   .mean = {mu.begin(), mu.end()},
+                                   .covariance = {Sigma.data, Sigma.data + n * n}}};
+  });
 }
 
 // Explaining needs parts of the risk model that solving does not: solve again with them. Threads
@@ -53,10 +59,9 @@ std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covarian
 // replaces what others may be reading.
 void explain(Solved& self) {
   if (self.solution.explanation) return;
-  auto found = [&] {
-    const nb::gil_scoped_release release;
-    return command::explained(self.values, self.solution).explanation;
-  }();
+  Work work(nb::none());
+  auto found = work.run(
+      [&] { return command::explained(self.values, self.solution, work.control()).explanation; });
   if (!self.solution.explanation) self.solution.explanation = std::move(found);
 }
 
@@ -100,6 +105,8 @@ void add_solve(nb::module_& module) {
       .def_prop_ro("warnings",
                    [](const Solved& self) { return in_python_words(self.solution.warnings); })
       .def("json", [](const Solved& self) { return command::solve_json(self.solution); })
+      .def_prop_ro("explained",
+                   [](const Solved& self) { return self.solution.explanation.has_value(); })
       .def("reasons", &reasons)
       .def("best_left_out", &best_left_out);
   module.def("solve", &solve, nb::arg("settings"), nb::arg("panel").none());

@@ -468,6 +468,40 @@ def test_slow_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
     assert not (tmp_path / "o").exists()
 
 
+@pytest.mark.parametrize(
+    "work",
+    [
+        "sharpen.solve((mu, Sigma), 20, 'sdr', sdr_gap=1e-9)",
+        "sharpen.solve((mu, Sigma), 20, certify=True, sdr_gap=1e-9)",
+        "sharpen.simulate(assets=3000, days=6000)",
+    ],
+)
+def test_slow_ctrl_c_stops_one_long_answer(work):
+    script = textwrap.dedent(
+        f"""
+        import time
+        import numpy as np
+        import sharpen
+        random = np.random.default_rng(1)
+        mu, X = random.normal(size=400), random.normal(size=(500, 400))
+        Sigma = X.T @ X / 500
+        print("ready", flush=True)
+        try:
+            {work}
+        except KeyboardInterrupt:
+            print("stopped", flush=True)
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.0)  # into the work
+    os.kill(child.pid, signal.SIGINT)
+    sent = time.monotonic()
+    assert child.stdout.readline() == "stopped\n"
+    assert time.monotonic() - sent < 2.0  # half a second is promised; tests run beside others
+    child.communicate(timeout=60)
+
+
 def test_progress_is_told(market, monkeypatch):
     seen = []
 

@@ -7,6 +7,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/solve/solve.hpp"
 
 namespace sharpen::backtest {
 
@@ -196,6 +197,14 @@ void warn(BacktestResult& result) {
   if (const auto count = with(PeriodStatus::not_converged); count > 0)
     say(fmt::format("{} of {} decisions stopped before they converged; the best found was held",
                     count, run.n_decisions));
+  if (const auto count = std::ranges::count_if(
+          run.gross, [](double gross) { return gross > solve::kAbsurdGross; });
+      count > 0)
+    say(fmt::format(
+        "the gross exposure is up to {:.3g} times the wealth ({} of {} periods above {:g}): what "
+        "is held hardly moves, and its risk may be the rounding of prices; leave such assets out, "
+        "or use ‹--sizing gross›",
+        std::ranges::max(run.gross), count, run.gross.size(), solve::kAbsurdGross));
   if (run.n_jittered > 0)
     say(
         fmt::format("the covariance was nearly singular at {} of {} decisions and needed jitter; "

@@ -133,7 +133,8 @@ solve::Problem OptimizerPolicy::problem(const WindowBatch& batch, Index i,
                      .risk = risk,
                      .sample = fixed_risk_ ? 0 : i,
                      .assets = batch.assets,
-                     .row = batch.decision_row(i)};
+                     .row = batch.decision_row(i),
+                     .stop = batch.stop};
   if (decider_.needs.plain)
     out.window = training_.empty()
                      ? batch.window(i)
@@ -145,7 +146,8 @@ solve::Problem OptimizerPolicy::problem(const WindowBatch& batch, Index i,
 void OptimizerPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const {
   std::unique_ptr<risk::Risk> own;
   if (decider_.needs.risk && !fixed_risk_)
-    own = risk::from_windows(batch.returns, batch.lookback, batch.ends, risk_settings_, Threads(1));
+    own = risk::from_windows(batch.returns, batch.lookback, batch.ends, risk_settings_, Threads(1),
+                             {.stop = batch.stop});
   const risk::Risk* risk = fixed_risk_ ? fixed_risk_.get() : own.get();
   std::unique_ptr<solve::Optimizer> fresh;
   if (!remembering_) fresh = decider_.make();
@@ -153,6 +155,7 @@ void OptimizerPolicy::decide(const WindowBatch& batch, std::span<Decision> out) 
   solve::Answer answer;
   std::vector<double> mu(decider_.needs.signal ? batch.assets.size() : 0);
   for (Index i = 0; i < batch.size(); ++i) {
+    ask(batch.stop);
     solve::Problem problem = this->problem(batch, i, risk);
     if (decider_.needs.signal) source_->expected_returns(batch, i, mu);
     problem.mu = mu;

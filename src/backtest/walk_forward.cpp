@@ -57,6 +57,7 @@ class Decider {
     batch.ends = ends;
     batch.first_row = first_row;
     batch.assets = *planned.assets;
+    batch.stop = [this] { return conductor_.stopped(); };
     if (static_cast<Index>(planned.assets->size()) == returns_.cols) {
       batch.returns = rows;
       return policy_.decide(batch, out);

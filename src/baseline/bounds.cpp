@@ -48,9 +48,9 @@ SharpeBound sdp_bound(const risk::Risk& risk, Index sample, ConstVec mu,
   const std::vector<double> Sigma = dense_covariance(risk, sample);
   Sdr sdr(settings.sdr, n);
   Relaxation relaxation;
-  sdr.solve({Sigma.data(), n, n}, mu, static_cast<double>(settings.k), relaxation);
+  sdr.solve({Sigma.data(), n, n}, mu, static_cast<double>(settings.k), relaxation, settings.stop);
   return {.status = relaxation.status,
-          .sharpe = root_above(relaxation.dual),
+          .sharpe = relaxation.sharpe,
           .from = Bound::sdp,
           .gap = relaxation.gap};
 }
@@ -69,7 +69,7 @@ std::vector<Vector> diagonals(const risk::Risk& risk, Index sample, const BoundS
   const std::vector<double> entries = dense_covariance(risk, sample);
   const Matrix Sigma = Eigen::Map<const Matrix>(entries.data(), n, n);
   for (const Vector& weights : {Vector(Vector::Constant(n, variances.mean())), variances}) {
-    Vector d = proved_diagonal(Sigma, weights);
+    Vector d = proved_diagonal(Sigma, weights, settings.stop);
     if (d.size() > 0) result.push_back(std::move(d));
   }
   return result;
@@ -80,7 +80,7 @@ SharpeBound perspective_bound(const risk::Risk& risk, Index sample, ConstVec mu,
   const double unit = unit_of(risk, sample, mu);
   std::vector<double> scaled(mu.begin(), mu.end());
   for (double& m : scaled) m /= unit;
-  Perspective perspective(risk, sample, scaled, settings.k);
+  Perspective perspective(risk, sample, scaled, settings.k, settings.stop);
   PerspectiveBound best{.value = kInfinity, .gap = 1.0};
   for (const Vector& d : diagonals(risk, sample, settings)) {
     const PerspectiveBound bound = perspective.bound(d);

@@ -60,7 +60,7 @@ struct Mssrm::Work {
   bool begin(const risk::Risk& risk, Index sample, ConstVec mu);
   bool project_and_value(const risk::Risk& risk, Index sample, Point& point);
   void keep_largest(Point& point);
-  bool ascend(const risk::Risk& risk, Index sample, Index& iterations);
+  bool ascend(const risk::Risk& risk, Index sample, Index& iterations, const Stop& stop);
   bool direction(const risk::Risk& risk, Index sample);
   bool climb(const risk::Risk& risk, Index sample);
 
@@ -159,8 +159,10 @@ bool Mssrm::Work::climb(const risk::Risk& risk, Index sample) {
 }
 
 // False if it ran out of steps.
-bool Mssrm::Work::ascend(const risk::Risk& risk, Index sample, Index& iterations) {
+bool Mssrm::Work::ascend(const risk::Risk& risk, Index sample, Index& iterations,
+                         const Stop& stop) {
   for (iterations = 0; iterations < settings.max_iterations;) {
+    ask(stop);
     if (!direction(risk, sample) || !climb(risk, sample)) return true;
     ++iterations;
     double moved = 0.0;
@@ -181,7 +183,8 @@ Mssrm::Mssrm(const MssrmSettings& settings, const risk::Risk& risk) {
 Mssrm::~Mssrm() = default;
 Mssrm::Mssrm(Mssrm&&) noexcept = default;
 
-void Mssrm::run(const risk::Risk& risk, Index sample, ConstVec mu, MssrmResult& out) {
+void Mssrm::run(const risk::Risk& risk, Index sample, ConstVec mu, MssrmResult& out,
+                const Stop& stop) {
   Work& work = *work_;
   out.iterations = 0;
   // Checks shapes and values; the portfolio of no names is cash, or invalid input.
@@ -192,7 +195,7 @@ void Mssrm::run(const risk::Risk& risk, Index sample, ConstVec mu, MssrmResult& 
   if (layer::signal_scale(mu) == 0.0 || !work.begin(risk, sample, mu)) return;
   work.at.w = work.y;
   if (!work.project_and_value(risk, sample, work.at)) return;
-  const bool converged = work.ascend(risk, sample, out.iterations);
+  const bool converged = work.ascend(risk, sample, out.iterations, stop);
   work.exact.run_on(risk, sample, mu, work.at.K, out.portfolio);
   if (!converged && out.portfolio.outcome.solved())
     out.portfolio.outcome.status = Status::not_converged;

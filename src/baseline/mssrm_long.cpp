@@ -56,12 +56,13 @@ struct MssrmLong::Work {
   void set_window(ConstMat window);
   bool begin(ConstVec signal, MssrmLongResult& out);
   double largest_eigenvalue();
-  void solve(MssrmLongResult& out);
+  void solve(MssrmLongResult& out, const Stop& stop);
   enum class End { converged, out_of_steps, out_of_range };
-  End iterate(double alpha, Index& iterations);
+  End iterate(double alpha, Index& iterations, const Stop& stop);
   void first_step(double alpha);
   void step(double alpha);
   bool project();
+  double kth_largest();
   void take_support();
   const double* column(Index j);
   void gradient(Vec g);
@@ -206,9 +207,7 @@ bool MssrmLong::Work::project() {
     positive += x > 0.0;
   }
   if (positive <= k) return in_range;
-  std::copy(next.begin(), next.end(), order.begin());
-  std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), std::greater<>());
-  const double last = order[static_cast<std::size_t>(k - 1)];
+  const double last = kth_largest();
   Index ties = k;
   for (const double x : next) ties -= x > last;
   for (double& x : next) {
@@ -216,6 +215,26 @@ bool MssrmLong::Work::project() {
     x = 0.0;
   }
   return in_range;
+}
+
+// Of `next`. The largest so far are a heap whose least is on top: where k is small beside n, nearly
+// all entries are passed over by one comparison.
+double MssrmLong::Work::kth_largest() {
+  if (k > n / 16) {
+    std::copy(next.begin(), next.end(), order.begin());
+    std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), std::greater<>());
+    return order[static_cast<std::size_t>(k - 1)];
+  }
+  const auto first = order.begin(), end = first + k;
+  std::copy(next.begin(), next.begin() + k, first);
+  std::make_heap(first, end, std::greater<>());
+  for (auto x = next.begin() + k; x != next.end(); ++x) {
+    if (!(*x > *first)) continue;
+    std::pop_heap(first, end, std::greater<>());
+    *(end - 1) = *x;
+    std::push_heap(first, end, std::greater<>());
+  }
+  return *first;
 }
 
 void MssrmLong::Work::take_support() {
@@ -230,9 +249,10 @@ void MssrmLong::Work::take_support() {
 }
 
 // What leaves the range of numbers never reads as converged.
-MssrmLong::Work::End MssrmLong::Work::iterate(double alpha, Index& iterations) {
+MssrmLong::Work::End MssrmLong::Work::iterate(double alpha, Index& iterations, const Stop& stop) {
   v = m;
   for (iterations = 1; iterations <= settings.max_iterations; ++iterations) {
+    ask(stop);
     if (iterations == 1)
       first_step(alpha);
     else
@@ -241,10 +261,10 @@ MssrmLong::Work::End MssrmLong::Work::iterate(double alpha, Index& iterations) {
     double moved = 0.0;
     for (std::size_t i = 0; i < v.size(); ++i) moved += (next[i] - v[i]) * (next[i] - v[i]);
     if (!std::isfinite(moved)) return End::out_of_range;
-    const bool stop = std::sqrt(moved) <= settings.tolerance * norm(v);
+    const bool settled = std::sqrt(moved) <= settings.tolerance * norm(v);
     std::swap(v, next);
     take_support();
-    if (stop) return End::converged;
+    if (settled) return End::converged;
   }
   iterations = settings.max_iterations;
   return End::out_of_steps;
@@ -290,11 +310,12 @@ void MssrmLong::Work::give(bool converged, MssrmLongResult& out) {
   out.portfolio.sharpe = variance > 0.0 ? expected / std::sqrt(variance) / scale : kNaN;
 }
 
-void MssrmLong::Work::solve(MssrmLongResult& out) {
+void MssrmLong::Work::solve(MssrmLongResult& out, const Stop& stop) {
   const double lambda = largest_eigenvalue() + settings.epsilon;
   // Nothing that is positive semidefinite has lambda <= 0; NaN: LAPACK gave up.
-  const End end = lambda > 0.0 && std::isfinite(lambda) ? iterate(kShorten / lambda, out.iterations)
-                                                        : End::out_of_range;
+  const End end = lambda > 0.0 && std::isfinite(lambda)
+                      ? iterate(kShorten / lambda, out.iterations, stop)
+                      : End::out_of_range;
   if (end == End::out_of_range) {
     out.portfolio.outcome.status = Status::invalid_input;
     for (std::vector<double>* x : {&out.portfolio.weights, &out.v})
@@ -320,7 +341,7 @@ MssrmLong::MssrmLong(const MssrmLongSettings& settings, Index n) {
 MssrmLong::~MssrmLong() = default;
 MssrmLong::MssrmLong(MssrmLong&&) noexcept = default;
 
-void MssrmLong::run(ConstMat Sigma, ConstVec m, MssrmLongResult& out) {
+void MssrmLong::run(ConstMat Sigma, ConstVec m, MssrmLongResult& out, const Stop& stop) {
   Work& work = *work_;
   if (Sigma.rows != work.n || Sigma.cols != work.n || static_cast<Index>(m.size()) != work.n)
     throw InputError(
@@ -328,10 +349,10 @@ void MssrmLong::run(ConstMat Sigma, ConstVec m, MssrmLongResult& out) {
                     "up for {} assets",
                     Sigma.rows, Sigma.cols, m.size(), work.n));
   work.set_matrix(Sigma);
-  if (work.begin(m, out)) work.solve(out);
+  if (work.begin(m, out)) work.solve(out, stop);
 }
 
-void MssrmLong::run_on_window(ConstMat window, ConstVec m, MssrmLongResult& out) {
+void MssrmLong::run_on_window(ConstMat window, ConstVec m, MssrmLongResult& out, const Stop& stop) {
   Work& work = *work_;
   if (window.cols != work.n || static_cast<Index>(m.size()) != work.n)
     throw InputError(
@@ -342,7 +363,7 @@ void MssrmLong::run_on_window(ConstMat window, ConstVec m, MssrmLongResult& out)
     throw InputError(
         fmt::format("the window has {} rows, but a covariance needs 2 at least", window.rows));
   work.set_window(window);
-  if (work.begin(m, out)) work.solve(out);
+  if (work.begin(m, out)) work.solve(out, stop);
 }
 
 }  // namespace sharpen::baseline

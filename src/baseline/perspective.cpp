@@ -18,8 +18,16 @@ constexpr int kMostHalvings = 40;
 
 }  // namespace
 
-Perspective::Perspective(const risk::Risk& risk, Index sample, ConstVec mu, Index k)
-    : risk_(risk), sample_(sample), n_(risk.n()), k_(k), mu_(n_), deviation_(n_), Gx_(n_) {
+Perspective::Perspective(const risk::Risk& risk, Index sample, ConstVec mu, Index k,
+                         const Stop& stop)
+    : risk_(risk),
+      sample_(sample),
+      n_(risk.n()),
+      k_(k),
+      stop_(stop),
+      mu_(n_),
+      deviation_(n_),
+      Gx_(n_) {
   scratch_.resize(static_cast<std::size_t>(risk.scratch_size()));
   const ConstVec variance = risk.diagonal(sample);
   for (Index i = 0; i < n_; ++i) {
@@ -32,6 +40,7 @@ Perspective::Perspective(const risk::Risk& risk, Index sample, ConstVec mu, Inde
 
 // x, r and g at z: one solve over the assets with z_i > 0.
 bool Perspective::evaluate(Point& at) {
+  ask(stop_);
   support_.clear();
   for (Index i = 0; i < n_; ++i)
     if (at.z[i] > 0.0) support_.push_back(i);
@@ -87,14 +96,23 @@ double Perspective::certified(const Point& at) {
   return std::isfinite(value) ? value : kInfinity;
 }
 
-// The nearest point with 0 <= z <= 1 and sum z = k (or less, where all entries fit).
-void Perspective::project(Vector& z) const {
-  const auto sum_at = [&](double shift) { return (z.array() - shift).max(0.0).min(1.0).sum(); };
+// The nearest point with 0 <= z <= 1 and sum z = k (or less, where all entries fit): z - shift, cut
+// to [0, 1]. Halving looks only at entries that some shift left in the bracket makes positive: the
+// larger the market, the fewer they are.
+void Perspective::project(Vector& z) {
   const auto k = static_cast<double>(k_);
   double low = z.minCoeff() - 1.0, high = z.maxCoeff();  // sums n and 0
+  above_.assign(z.begin(), z.end());
   for (int i = 0; i < 200 && high - low > 1e-16 * (std::abs(low) + std::abs(high)); ++i) {
     const double middle = 0.5 * (low + high);
-    (sum_at(middle) > k ? low : high) = middle;
+    double sum = 0.0;
+    for (const double entry : above_) sum += std::clamp(entry - middle, 0.0, 1.0);
+    if (sum > k) {
+      low = middle;
+      std::erase_if(above_, [low](double entry) { return entry <= low; });
+    } else {
+      high = middle;
+    }
   }
   z = (z.array() - high).max(0.0).min(1.0).matrix();
 }
@@ -143,7 +161,7 @@ PerspectiveBound Perspective::bound(const Vector& d) {
 
 // In the scale of weights^(-1/2), where diag(d) is a multiple of the identity: the smallest
 // eigenvalue, lowered until the Cholesky factor exists despite a margin for its own rounding.
-Vector proved_diagonal(const Matrix& Sigma, const Vector& weights) {
+Vector proved_diagonal(const Matrix& Sigma, const Vector& weights, const Stop& stop) {
   const Index n = Sigma.rows();
   const Vector scale = weights.cwiseSqrt().cwiseInverse();
   Matrix scaled = scale.asDiagonal() * Sigma * scale.asDiagonal();
@@ -155,6 +173,7 @@ Vector proved_diagonal(const Matrix& Sigma, const Vector& weights) {
   const double margin = 4.0 * (static_cast<double>(n) + 8.0) * kUnit * trace;
   double level = spectrum.value()[0] - 2.0 * margin;
   for (int attempt = 0; attempt < 40 && level > 0.0; ++attempt) {
+    ask(stop);
     work = scaled;
     work.diagonal().array() -= level + margin;
     // The roundings of weights and scale, again.

@@ -20,7 +20,8 @@ struct PerspectiveBound {
 
 class Perspective {
  public:
-  Perspective(const risk::Risk& risk, Index sample, ConstVec mu, Index k);
+  // Throws Interrupted once `stop`, which must outlive it, says so.
+  Perspective(const risk::Risk& risk, Index sample, ConstVec mu, Index k, const Stop& stop);
 
   // The bound with this d (n), for which G must be known to be PSD.
   PerspectiveBound bound(const Vector& d);
@@ -32,21 +33,22 @@ class Perspective {
   };
   bool evaluate(Point& at);
   double certified(const Point& at);
-  void project(Vector& z) const;
+  void project(Vector& z);
   bool climb();
 
   const risk::Risk& risk_;
   Index sample_, n_, k_;
+  const Stop& stop_;
   Vector mu_, deviation_;  // deviation: sqrt(Sigma_ii)
   Vector d_, Gx_;
   Point at_, trial_;
   double step_ = 1.0;
-  std::vector<double> scratch_, block_;
+  std::vector<double> scratch_, block_, above_;
   std::vector<Index> support_;
 };
 
 // A diagonal d with Sigma - diag(d) PSD, proved by a Cholesky factor: scale * weights with the
 // largest scale that can be proved, weights > 0. Empty if none can.
-Vector proved_diagonal(const Matrix& Sigma, const Vector& weights);
+Vector proved_diagonal(const Matrix& Sigma, const Vector& weights, const Stop& stop);
 
 }  // namespace sharpen::baseline

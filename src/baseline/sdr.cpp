@@ -10,6 +10,7 @@
 #include "baseline/sdr_interior.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/baseline/bounds.hpp"
 
 namespace sharpen::baseline {
 
@@ -131,7 +132,9 @@ void Sdr::Work::take_direction(Relaxation& out) {
 void Sdr::Work::report(Index iterations, double gap, Relaxation& out) {
   out.iterations = iterations;
   out.primal = bracket.primal() * problem.unit;
-  out.dual = std::max(bracket.primal(), bracket.dual()) * problem.unit;
+  const double dual = std::max(bracket.primal(), bracket.dual());
+  out.dual = dual * problem.unit;
+  out.sharpe = root_above(dual / problem.sigma_unit) * problem.mu_unit;
   out.gap = bracket.gap();
   out.status = out.gap <= gap ? Status::ok : Status::not_converged;
   take_direction(out);
@@ -146,7 +149,7 @@ void Sdr::Work::report(Index iterations, double gap, Relaxation& out) {
   points.theta = out.dual;
 }
 
-void Sdr::solve(ConstMat Sigma, ConstVec mu, double kappa, Relaxation& out) {
+void Sdr::solve(ConstMat Sigma, ConstVec mu, double kappa, Relaxation& out, const Stop& stop) {
   Work& work = *work_;
   const Index n = work.n;
   if (Sigma.rows != n || Sigma.cols != n || static_cast<Index>(mu.size()) != n)
@@ -156,12 +159,13 @@ void Sdr::solve(ConstMat Sigma, ConstVec mu, double kappa, Relaxation& out) {
     throw InputError(fmt::format("kappa = {} is outside [1, {}]", kappa, n));
 
   work.clear_points();
+  work.problem.stop = stop;
   out = Relaxation{};
   out.kappa = kappa;
   out.direction.assign(static_cast<std::size_t>(n), 0.0);
   const bool silent = std::all_of(mu.begin(), mu.end(), [](double m) { return m == 0.0; });
   if (!silent && !work.problem.set(Sigma, mu, kappa)) {
-    out.primal = out.dual = out.gap = kNan;
+    out.primal = out.dual = out.gap = out.sharpe = kNan;
     std::fill(out.direction.begin(), out.direction.end(), kNan);
     return;
   }

@@ -18,8 +18,9 @@ constexpr int kMostRaises = 36;
 constexpr int kRefinements = 6;
 
 // Whether the lower triangle of A (n, n), by rows, has a Cholesky factor, which replaces it.
-bool has_factor(Real* A, Index n) {
+bool has_factor(Real* A, Index n, const Stop& stop) {
   for (Index i = 0; i < n; ++i) {
+    ask(stop);
     Real* row = A + i * n;
     Real pivot = row[i];
     for (Index j = 0; j < i; ++j) {
@@ -78,7 +79,7 @@ bool Bracket::slack_is_positive(double theta, double nu, const Matrix& V) {
   const Real margin = 4.0L * (static_cast<Real>(n) + 8.0L) * kUnit * size;
   if (!std::isfinite(margin)) return false;
   for (Index i = 0; i < n; ++i) slack_[static_cast<std::size_t>(i * n + i)] -= margin;
-  return has_factor(slack_.data(), n);
+  return has_factor(slack_.data(), n, p.stop);
 }
 
 bool Bracket::offer_dual(double nu, const Matrix& V, double theta) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "baseline/sdr_algebra.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/view.hpp"
 
 namespace sharpen::baseline {
@@ -20,6 +21,7 @@ struct ScaledProblem {
 
   Index n() const { return mu.size(); }
 
+  Stop stop;  // asked by whoever works on the problem
   double kappa = 1.0;
   Matrix Sigma;
   Vector mu;

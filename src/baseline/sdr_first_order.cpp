@@ -131,8 +131,10 @@ bool FirstOrder::project_primal() {
 }
 
 bool FirstOrder::step() {
+  ask(problem_->stop);
   project_dual();
   whitened(next_W_, next_A_);
+  ask(problem_->stop);
   return project_primal();
 }
 

@@ -211,6 +211,7 @@ Index InteriorPoint::run(const ScaledProblem& problem, double gap, Index max_ite
   start();
   Index steps = 0;
   for (; steps < max_iterations; ++steps) {
+    ask(problem.stop);
     const double total = complementarity(0.0, 0.0);
     if (!(total > 0.0) || !factor_iterates()) break;
     bracket.offer_primal(x_.Y);  // its factor proves it PSD

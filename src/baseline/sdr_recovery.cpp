@@ -92,8 +92,8 @@ struct SdrSelector::Work {
   ConstMat covariance() const { return {Sigma.data(), n, n}; }
   // Without kappa it starts at k, and is looked for if the recovery says so.
   void run(const risk::Risk& risk, Index sample, ConstVec mu, std::optional<double> kappa,
-           SdrPortfolio& out);
-  void match(ConstVec mu, SdrPortfolio& out, Relaxation& best);
+           SdrPortfolio& out, const Stop& stop);
+  void match(ConstVec mu, SdrPortfolio& out, Relaxation& best, const Stop& stop);
   bool choose_names(const SdrPortfolio& out);
 
   const SdrSelectSettings settings;
@@ -115,7 +115,7 @@ SdrSelector::SdrSelector(SdrSelector&&) noexcept = default;
 // Brackets kappa between one whose eigenvector has fewer names than k and one that has more, and
 // halves or interpolates until it has k. `best` starts as the relaxation at kappa = k and ends as
 // the first with k names, or the one with the fewest names beyond k, or else with the most.
-void SdrSelector::Work::match(ConstVec mu, SdrPortfolio& out, Relaxation& best) {
+void SdrSelector::Work::match(ConstVec mu, SdrPortfolio& out, Relaxation& best, const Stop& stop) {
   const Index k = settings.k;
   double low = 1.0, high = static_cast<double>(n);
   double names_low = 1.0, names_high = static_cast<double>(n);
@@ -139,7 +139,7 @@ void SdrSelector::Work::match(ConstVec mu, SdrPortfolio& out, Relaxation& best) 
     const double share =
         (static_cast<double>(k) - names_low) / std::max(1.0, names_high - names_low);
     kappa = low + std::clamp(share, 0.1, 0.9) * (high - low);
-    sdr.solve(covariance(), mu, kappa, trial);
+    sdr.solve(covariance(), mu, kappa, trial, stop);
     ++out.solves;
     names = support_size(trial.direction);
     if (!better(names)) continue;
@@ -167,24 +167,27 @@ bool SdrSelector::Work::choose_names(const SdrPortfolio& out) {
   return true;
 }
 
-void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out) {
-  work_->run(risk, sample, mu, std::nullopt, out);
+void SdrSelector::run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out,
+                      const Stop& stop) {
+  work_->run(risk, sample, mu, std::nullopt, out, stop);
 }
 
 void SdrSelector::run_at(const risk::Risk& risk, Index sample, ConstVec mu, double kappa,
-                         SdrPortfolio& out) {
-  work_->run(risk, sample, mu, kappa, out);
+                         SdrPortfolio& out, const Stop& stop) {
+  work_->run(risk, sample, mu, kappa, out, stop);
 }
 
 void SdrSelector::Work::run(const risk::Risk& risk, Index sample, ConstVec mu,
-                            std::optional<double> kappa, SdrPortfolio& out) {
+                            std::optional<double> kappa, SdrPortfolio& out, const Stop& stop) {
   if (risk.n() != n || sample < 0 || sample >= risk.samples() ||
       static_cast<Index>(mu.size()) != n || risk.status(sample) != Status::ok) {
     // Wrong shapes throw; a sample that cannot be used is an outcome.
     K.assign(1, 0);
     exact.run_on(risk, sample, mu, K, out.portfolio);
     out.relaxation = Relaxation{};
-    out.relaxation.primal = out.relaxation.dual = out.relaxation.gap = std::nan("");
+    for (double Relaxation::*value :
+         {&Relaxation::primal, &Relaxation::dual, &Relaxation::gap, &Relaxation::sharpe})
+      out.relaxation.*value = std::nan("");
     out.kappa = std::nan("");
     out.solves = out.matched = out.iterations = 0;
     out.cut = out.converged = false;
@@ -193,7 +196,7 @@ void SdrSelector::Work::run(const risk::Risk& risk, Index sample, ConstVec mu,
   scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
   risk.submatrix(sample, everything, {Sigma.data(), n, n}, scratch);
   out.kappa = kappa.value_or(static_cast<double>(settings.k));
-  sdr.solve(covariance(), mu, out.kappa, out.relaxation);
+  sdr.solve(covariance(), mu, out.kappa, out.relaxation, stop);
   out.solves = 1;
   out.matched = 0;
   out.cut = false;
@@ -203,7 +206,7 @@ void SdrSelector::Work::run(const risk::Risk& risk, Index sample, ConstVec mu,
       out.relaxation.status == Status::ok || out.relaxation.status == Status::not_converged;
   if (usable) {
     out.matched = support_size(out.relaxation.direction);
-    if (settings.recovery == Recovery::match && !kappa) match(mu, out, chosen);
+    if (settings.recovery == Recovery::match && !kappa) match(mu, out, chosen, stop);
     out.cut = settings.recovery == Recovery::match && out.matched > settings.k;
   }
   out.iterations = chosen.iterations;

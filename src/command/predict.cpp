@@ -68,7 +68,7 @@ std::unique_ptr<risk::Risk> window_risk(const solve::OptimizerInfo& optimizer, r
 
 // The signal of the members, and what they think each by itself.
 void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
-                 Index k, Prediction& prediction, const Threads& threads) {
+                 Index k, Prediction& prediction, const Threads& threads, const Control& control) {
   const learn::Model& model = prediction.input.model;
   const Index n = model.n(), members = static_cast<Index>(model.members.size());
   std::vector<double> expected(static_cast<std::size_t>(members * n));
@@ -84,16 +84,17 @@ void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSe
       learn::Combiner(*prediction.risk).run(*prediction.risk, 0, mu, prediction.mu);
   const std::vector<Index> samples(static_cast<std::size_t>(members), 0);
   prediction.spread = learn::member_spread(
-      solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads));
+      solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads, control));
 }
 
 void decide(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
-            Index k, Prediction& prediction) {
+            Index k, Prediction& prediction, const Stop& stop) {
   const solve::Problem problem{.n = prediction.n(),
                                .k = k,
                                .mu = prediction.mu,
                                .risk = prediction.risk.get(),
-                               .window = prediction.input.window_returns()};
+                               .window = prediction.input.window_returns(),
+                               .stop = stop};
   solve::choose(optimizer, settings, problem, prediction);
   const select::Portfolio& portfolio = prediction.portfolio;
   if (portfolio.outcome.status == Status::invalid_input || !std::isfinite(portfolio.sharpe))
@@ -213,7 +214,8 @@ TradeRow row_of(const std::string& asset, double from, double to, const Sizes* s
 
 }  // namespace
 
-Prediction predict_answer(const Values& values, PredictInputs inputs, const Log& log) {
+Prediction predict_answer(const Values& values, PredictInputs inputs, const Log& log,
+                          const Control& control) {
   check_settings(values, inputs);
   keep_inputs(values, {"out", "trades"});
   const Threads threads(static_cast<int>(values.integer("threads")));
@@ -231,8 +233,8 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
   const Index k = settings.k.of(model.n(), "k");
   select::SelectSettings{settings.mandate(k)}.validate(model.n());
   prediction.risk = window_risk(optimizer, settings.form, prediction, threads);
-  ask_members(optimizer, settings, k, prediction, threads);
-  decide(optimizer, settings, k, prediction);
+  ask_members(optimizer, settings, k, prediction, threads, control);
+  decide(optimizer, settings, k, prediction, control.stop);
   list_trades(previous_of(values, inputs), prediction);
   warn(values, prediction);
   if (!prediction.refused()) write_files(prediction);

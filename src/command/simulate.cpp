@@ -30,12 +30,12 @@ market::SimulationSettings simulation_settings(const settings::Values& values) {
   return out;
 }
 
-SimulateAnswer simulate_answer(const settings::Values& values, bool expected) {
+SimulateAnswer simulate_answer(const settings::Values& values, bool expected, const Stop& stop) {
   SimulateAnswer answer{.settings = simulation_settings(values)};
   if (expected)
-    answer.market = market::simulate_market(answer.settings);
+    answer.market = market::simulate_market(answer.settings, stop);
   else
-    answer.market.prices = market::simulate(answer.settings);
+    answer.market.prices = market::simulate(answer.settings, stop);
   if (!values.has("out")) return answer;
   answer.out = values.text("out");
   market::write_panel(answer.market.prices, answer.out);

@@ -191,23 +191,28 @@ void check_solve_settings(const Values& values) {
   market::check_dates(optional_text(values, "from"), optional_text(values, "to"));
 }
 
-Solution solve_answer(const Values& values, SolveInputs inputs, const Log& log) {
-  Solution solution = solve::solve(values, read_input(values, std::move(inputs), log));
+Solution solve_answer(const Values& values, SolveInputs inputs, const Log& log,
+                      const Control& control) {
+  Solution solution =
+      solve::solve(values, read_input(values, std::move(inputs), log), control.stop);
   log.info(solution.status_text());
   return solution;
 }
 
-Solution explained(Values values, const Solution& solution) {
+Solution explained(Values values, const Solution& solution, const Control& control) {
   values.set_flag("explain", "true");
+  values.set_flag("certify", "false");
   const SolveInput& from = solution.input;
   if (!from.window) {
     market::Moments moments{from.tickers, from.mu, from.covariance};
-    return solve::solve(values, solve::moments_input(values, std::move(moments), from.file));
+    return solve::solve(values, solve::moments_input(values, std::move(moments), from.file),
+                        control.stop);
   }
   const Threads threads(static_cast<int>(values.integer("threads")));
   market::Panel returns = from.returns;
   return solve::solve(values,
-                      solve::window_input(values, std::move(returns), from.file, {}, threads));
+                      solve::window_input(values, std::move(returns), from.file, {}, threads),
+                      control.stop);
 }
 
 }  // namespace sharpen::command

@@ -234,9 +234,10 @@ class Simulation {
   }
 
   // History from before the first row, which starts every price again.
-  void warm_up() {
+  void warm_up(const Stop& stop) {
     std::vector<double> ignored(assets_.size());
     for (Index t = 0; t < kBurnIn; ++t) {
+      ask(stop);
       step(ignored, ignored);
       for (Asset& asset : assets_) asset.price = asset.first_price;
     }
@@ -252,7 +253,7 @@ class Simulation {
 };
 
 // The prices; what is known beside them goes to `market` if there is one.
-Panel run(const SimulationSettings& settings, SimulatedMarket* market) {
+Panel run(const SimulationSettings& settings, SimulatedMarket* market, const Stop& stop) {
   settings.validate();
   const auto n = at(settings.assets);
   const auto days = at(settings.days);
@@ -261,15 +262,17 @@ Panel run(const SimulationSettings& settings, SimulatedMarket* market) {
   std::vector<double> unkept(n);
   if (market != nullptr) market->expected_returns.resize((days - 1) * n);
   Simulation simulation(settings);
-  simulation.warm_up();
+  simulation.warm_up(stop);
   for (std::size_t i = 0; i < n; ++i) {
     prices.values[i] = simulation.assets()[i].price;
     if (market != nullptr) market->volatilities.push_back(simulation.assets()[i].own);
   }
-  for (std::size_t t = 1; t < days; ++t)
+  for (std::size_t t = 1; t < days; ++t) {
+    ask(stop);
     simulation.step(market == nullptr ? std::span(unkept)
                                       : std::span(market->expected_returns).subspan((t - 1) * n, n),
                     std::span(prices.values).subspan(t * n, n));
+  }
   return prices;
 }
 
@@ -297,12 +300,14 @@ void SimulationSettings::validate() const {
                                  date.fault.empty() ? "has no day" : date.fault));
 }
 
-SimulatedMarket simulate_market(const SimulationSettings& settings) {
+SimulatedMarket simulate_market(const SimulationSettings& settings, const Stop& stop) {
   SimulatedMarket market;
-  market.prices = run(settings, &market);
+  market.prices = run(settings, &market, stop);
   return market;
 }
 
-Panel simulate(const SimulationSettings& settings) { return run(settings, nullptr); }
+Panel simulate(const SimulationSettings& settings, const Stop& stop) {
+  return run(settings, nullptr, stop);
+}
 
 }  // namespace sharpen::market

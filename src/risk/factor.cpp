@@ -10,6 +10,11 @@ namespace sharpen::risk {
 
 namespace {
 
+// A price that grows by the same factor every period has returns that differ by the rounding of
+// two prices and of their ratio near 1: some 2 eps, whatever the growth. Next to a mean of 1e-6 a
+// period that is a share of 4e-10. A price of 9 digits cannot move by less than 1e-9 of itself, nor
+// by so small a share of its mean: cash whose returns of 1e-4 differ by 1e-6 has 1e-2.
+constexpr double kNoise = 1e-9;
 constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kPivot = 10.0 * kEps;  // times n
 constexpr int kMostJitters = 12;
@@ -49,8 +54,8 @@ std::optional<double> window_moments(ConstMat window, Vec mean, Vec variance) {
       variance[j] += x * x;
     }
   }
-  // The mean of T equal returns is off by up to T eps: what that leaves is no variance.
-  const double rounding = 4.0 * static_cast<double>(T) * std::numeric_limits<double>::epsilon();
+  // The mean of T equal returns is off by up to T eps, too.
+  const double rounding = std::max(kNoise, 4.0 * static_cast<double>(T) * kEps);
   double trace = 0.0;
   for (std::size_t j = 0; j < n; ++j) {
     const double level = rounding * mean[j];

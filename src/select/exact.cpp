@@ -16,6 +16,20 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallest = 0x1p-960;
+constexpr double kEps = std::numeric_limits<double>::epsilon();
+constexpr double kCancelled = 1e-11;  // share of a variance that rounding may be
+
+// A sum of products in twice the working precision (Ogita, Rump and Oishi 2005, Dot2).
+struct Compensated {
+  double sum = 0.0, rest = 0.0;
+
+  void add_product(double a, double b) {
+    const double product = a * b, total = sum + product, part = total - sum;
+    rest += (sum - (total - part)) + (product - part) + std::fma(a, b, -product);
+    sum = total;
+  }
+  double value() const { return sum + rest; }
+};
 
 // x = L^-1 x or L^-T x, L (k, k) column-major.
 void substitute(const std::vector<double>& L, Index k, bool transposed, double* x) {
@@ -35,9 +49,9 @@ int exponent_of(ConstVec values) {
 ExactSolver::ExactSolver(Index n, Index k, layer::Net net, const layer::SizingSettings& sizing)
     : n_(n), net_(net), sizing_(sizing) {
   for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->reserve(at(k));
-  // With k = n the full support goes through the risk model; the next largest has n - 1.
-  const Index most = std::min(k, n - 1);
-  for (std::vector<double>* X : {&Sigma_, &L_}) X->reserve(at(most * most));
+  // The full support goes through the risk model, without a matrix (n, n).
+  if (k == n) return;
+  for (std::vector<double>* X : {&Sigma_, &L_}) X->reserve(at(k * k));
 }
 
 void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
@@ -59,7 +73,7 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
   if (direction.exists) {
     layer::sizing_forward(sizing_, y_, direction.t, w_);
     const double mean = dot_in_order(mu_, w_);
-    const double risk_squared = variance(risk, sample, scratch);
+    const double risk_squared = variance(risk, sample, K, scratch);
     out.sharpe = std::ldexp(mean / std::sqrt(risk_squared), exponent);
     out.value = std::ldexp(direction.C, 2 * exponent);
     out.outcome.status = direction.neutral ? Status::neutral_face : Status::ok;
@@ -135,15 +149,35 @@ ExactSolver::Direction ExactSolver::solve_support(const risk::Risk& risk, Index 
   return direction;
 }
 
-// w^T Sigma w, without the jitter of the support's own factorisation.
-double ExactSolver::variance(const risk::Risk& risk, Index sample, Vec scratch) {
+// w^T Sigma w, without the jitter of the support's own factorisation. Where long and short
+// positions cancel nearly all of it, rounding is more than the rest, and the sum is made again with
+// the digits that products and sums lose: a Sharpe ratio must not pass a bound that is proved.
+double ExactSolver::variance(const risk::Risk& risk, Index sample, std::span<const Index> K,
+                             Vec scratch) {
   const std::size_t k = w_.size();
-  if (static_cast<Index>(k) == n_) {
+  const bool full = static_cast<Index>(k) == n_;
+  if (full) {
     risk.apply(sample, w_, m_, scratch);
-    return dot_in_order(w_, m_);
+  } else {
+    for (std::size_t i = 0; i < k; ++i) m_[i] = dot_in_order({Sigma_.data() + i * k, k}, w_);
   }
-  for (std::size_t i = 0; i < k; ++i) m_[i] = dot_in_order({Sigma_.data() + i * k, k}, w_);
-  return dot_in_order(w_, m_);
+  const double plain = dot_in_order(w_, m_);
+  double largest = 0.0;  // |Sigma_ij| <= sigma_i sigma_j
+  const ConstVec D = risk.diagonal(sample);
+  for (std::size_t i = 0; i < k; ++i)
+    largest += std::abs(w_[i]) * std::sqrt(D[at(K[i])]);
+  const double rounding = (static_cast<double>(k) + 2.0) * kEps * largest * largest;
+  if (!(rounding > kCancelled * plain) || risk.form() == risk::Form::low_rank) return plain;
+  Compensated sum;
+  for (std::size_t i = 0; i < k; ++i) {
+    if (full) risk.column(sample, K[i], m_, scratch);
+    const double* row = full ? m_.data() : Sigma_.data() + i * k;
+    Compensated inner;
+    for (std::size_t j = 0; j < k; ++j) inner.add_product(row[j], w_[j]);
+    sum.add_product(inner.sum, w_[i]);
+    sum.add_product(inner.rest, w_[i]);
+  }
+  return sum.value();
 }
 
 }  // namespace sharpen::select

@@ -37,7 +37,7 @@ class ExactSolver {
                           Vec scratch, Outcome& outcome);
   void choose_face(double A, double B, Direction& direction);
   void finish(ConstVec b, double A, double B, double C, Direction& direction);
-  double variance(const risk::Risk& risk, Index sample, Vec scratch);
+  double variance(const risk::Risk& risk, Index sample, std::span<const Index> K, Vec scratch);
 
   const Index n_;
   const layer::Net net_;

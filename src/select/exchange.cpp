@@ -28,13 +28,14 @@ constexpr int kRefreshEvery = 40;
 
 }  // namespace
 
-bool Search::exchange() {
+bool Search::exchange(const Stop& stop) {
   if (W_.rows < 2 || W_.rows >= n_) return true;
   take_factor_from_forward();
   double confirmed_value = value_;
   int refresh_every = kRefreshEvery, since_refresh = 0;
 
   for (Index exchanges = 0, most = 1000 + 100 * k_; exchanges <= most;) {
+    ask(stop);
     Candidate best;
     const bool found = find_exchange(best);
     if (!found && since_refresh == 0) return true;

@@ -45,13 +45,15 @@ Search::Search(Index n, Index k, bool exchanges)
   confirmed_.reserve(rows);
 }
 
-void Search::forward(const Signal& signal, const risk::Risk& risk, Index sample, Vec scratch) {
+void Search::forward(const Signal& signal, const risk::Risk& risk, Index sample, Vec scratch,
+                     const Stop& stop) {
   signal_ = &signal;
   risk_ = &risk;
   sample_ = sample;
   scratch_ = scratch;
   start();
   while (W_.rows < k_) {
+    ask(stop);
     const Index p = best_addition();
     if (p < 0) break;
     add(p);

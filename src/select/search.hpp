@@ -51,10 +51,11 @@ class Search {
   Search(Index n, Index k, bool exchanges);
 
   // Both leave the support in K(), in no particular order. A start needs signal, risk and
-  // sample to stay alive until the exchanges are done.
-  void forward(const Signal& signal, const risk::Risk& risk, Index sample, Vec scratch);
+  // sample to stay alive until the exchanges are done. Both throw Interrupted.
+  void forward(const Signal& signal, const risk::Risk& risk, Index sample, Vec scratch,
+               const Stop& stop);
   // Continues from forward(). Returns false if it stopped before no exchange was left.
-  bool exchange();
+  bool exchange(const Stop& stop);
 
   std::span<const Index> K() const { return K_; }
 

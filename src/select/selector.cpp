@@ -111,7 +111,7 @@ struct Selector::Work {
   }
 
   bool begin(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out);
-  bool choose(const risk::Risk& risk, Index sample);
+  bool choose(const risk::Risk& risk, Index sample, const Stop& stop);
   void take(std::span<const Index> chosen);
 
   const SelectSettings settings;
@@ -163,7 +163,7 @@ bool Selector::Work::begin(const risk::Risk& risk, Index sample, ConstVec mu, Po
 }
 
 // Fills K. False if a search stopped early.
-bool Selector::Work::choose(const risk::Risk& risk, Index sample) {
+bool Selector::Work::choose(const risk::Risk& risk, Index sample, const Stop& stop) {
   if (settings.k == n) {
     K.resize(static_cast<std::size_t>(n));
     for (Index j = 0; j < n; ++j) K[static_cast<std::size_t>(j)] = j;
@@ -177,8 +177,8 @@ bool Selector::Work::choose(const risk::Risk& risk, Index sample) {
     take_largest(scores, settings.k, order, K);
     return true;
   }
-  search->forward(signal, risk, sample, scratch);
-  const bool finished = settings.optimizer != Optimizer::swap || search->exchange();
+  search->forward(signal, risk, sample, scratch, stop);
+  const bool finished = settings.optimizer != Optimizer::swap || search->exchange(stop);
   take(search->K());
   return finished;
 }
@@ -198,10 +198,11 @@ Selector::Selector(const SelectSettings& settings, const risk::Risk& risk) {
 Selector::~Selector() = default;
 Selector::Selector(Selector&&) noexcept = default;
 
-void Selector::run(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out) {
+void Selector::run(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out,
+                   const Stop& stop) {
   Work& work = *work_;
   if (!work.begin(risk, sample, mu, out)) return;
-  const bool finished = work.choose(risk, sample);
+  const bool finished = work.choose(risk, sample, stop);
   work.exact.run(risk, sample, mu, work.K, work.scratch, out);
   if (!finished && out.outcome.solved()) out.outcome.status = Status::not_converged;
 }

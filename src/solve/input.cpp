@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "risk/factor.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/solve/configure.hpp"
@@ -62,12 +63,18 @@ std::vector<double> column_means(ConstMat rows) {
   return mean;
 }
 
+// Those without variance for the risk model: the rounding of prices is none. Where squares vanish
+// there is no telling.
 std::vector<std::string> constant_columns(ConstMat rows, const std::vector<std::string>& tickers) {
+  std::vector<double> mean(tickers.size()), variance(tickers.size());
+  risk::window_moments(rows, mean, variance);
   std::vector<std::string> constant;
-  for (Index j = 0; j < rows.cols; ++j) {
+  for (std::size_t j = 0; j < tickers.size(); ++j) {
+    const auto column = static_cast<Index>(j);
     bool moves = false;
-    for (Index t = 1; t < rows.rows && !moves; ++t) moves = rows(t, j) != rows(0, j);
-    if (!moves) constant.push_back(tickers[static_cast<std::size_t>(j)]);
+    for (Index t = 1; t < rows.rows && !moves; ++t) moves = rows(t, column) != rows(0, column);
+    if (variance[j] == 0.0 && std::abs(mean[j]) > kSmallestReturn) moves = false;
+    if (!moves) constant.push_back(tickers[j]);
   }
   return constant;
 }

@@ -40,7 +40,7 @@ class Selecting : public Optimizer {
       return select::Selector({settings_.mandate(problem.k), which_}, *problem.risk);
     };
     selector_.for_size_of(problem, make)
-        .run(*problem.risk, problem.sample, problem.mu, out.portfolio);
+        .run(*problem.risk, problem.sample, problem.mu, out.portfolio, problem.stop);
   }
 
  private:
@@ -58,7 +58,8 @@ class MssrmOptimizer : public Optimizer {
       return baseline::Mssrm({settings_.mandate(problem.k)}, *problem.risk);
     };
     std::swap(result_.portfolio, out.portfolio);  // its memory
-    mssrm_.for_size_of(problem, make).run(*problem.risk, problem.sample, problem.mu, result_);
+    mssrm_.for_size_of(problem, make)
+        .run(*problem.risk, problem.sample, problem.mu, result_, problem.stop);
     std::swap(result_.portfolio, out.portfolio);
     out.iterations = result_.iterations;
   }
@@ -77,9 +78,9 @@ class MssrmLongOptimizer : public Optimizer {
     baseline::MssrmLong& mssrm = mssrm_.for_size_of(problem, make);
     std::swap(result_.portfolio, out.portfolio);  // its memory
     if (problem.window)
-      mssrm.run_on_window(*problem.window, problem.mu, result_);
+      mssrm.run_on_window(*problem.window, problem.mu, result_, problem.stop);
     else
-      mssrm.run(problem.covariance.value(), problem.mu, result_);
+      mssrm.run(problem.covariance.value(), problem.mu, result_, problem.stop);
     std::swap(result_.portfolio, out.portfolio);
     out.iterations = result_.iterations;
     out.certified = result_.certified;
@@ -115,9 +116,9 @@ class SdrOptimizer : public Optimizer {
     remember(problem);
     std::swap(result_.portfolio, out.portfolio);  // its memory
     if (kappa_) {
-      selector_->run_at(*problem.risk, problem.sample, problem.mu, *kappa_, result_);
+      selector_->run_at(*problem.risk, problem.sample, problem.mu, *kappa_, result_, problem.stop);
     } else {
-      selector_->run(*problem.risk, problem.sample, problem.mu, result_);
+      selector_->run(*problem.risk, problem.sample, problem.mu, result_, problem.stop);
       if (keeps_kappa() && result_.matched > 0) kappa_ = result_.kappa;
     }
     std::swap(result_.portfolio, out.portfolio);
@@ -129,7 +130,7 @@ class SdrOptimizer : public Optimizer {
                .cut = result_.cut};
     const baseline::Relaxation& relaxation = result_.relaxation;
     out.bound = {.status = relaxation.status,
-                 .sharpe = baseline::root_above(relaxation.dual),
+                 .sharpe = relaxation.sharpe,
                  .from = baseline::Bound::sdp,
                  .gap = relaxation.gap};
   }

@@ -223,7 +223,8 @@ risk::Parts parts_for(const OptimizerInfo& optimizer, bool explain) {
 std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
                                             const OptimizerSettings& settings, Index k,
                                             const risk::Risk& risk, std::span<const Index> samples,
-                                            ConstMat mu, const Threads& threads) {
+                                            ConstMat mu, const Threads& threads,
+                                            const Control& control) {
   const auto count = static_cast<Index>(samples.size());
   if (mu.rows != count)
     throw InputError(fmt::format("mu has {} rows for {} samples", mu.rows, count));
@@ -232,13 +233,19 @@ std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
         fmt::format("mu has {} entries, but the risk model has {} assets", mu.cols, risk.n()));
   select::SelectSettings{settings.mandate(k)}.validate(risk.n());
 
+  Conductor conductor(control, count);
   std::vector<Answer> out(samples.size());
   std::vector<std::unique_ptr<Optimizer>> made(static_cast<std::size_t>(threads.count()));
   threads.for_each(count, [&](Index i, int slot) {
     std::unique_ptr<Optimizer>& mine = made[static_cast<std::size_t>(slot)];
     if (!mine) mine = optimizer.make(settings);
     const auto at = static_cast<std::size_t>(i);
-    mine->decide({.n = risk.n(), .k = k, .mu = mu.row(i), .risk = &risk, .sample = samples[at]},
+    mine->decide({.n = risk.n(),
+                  .k = k,
+                  .mu = mu.row(i),
+                  .risk = &risk,
+                  .sample = samples[at],
+                  .stop = [&] { return conductor.stopped(); }},
                  out[at]);
   });
   std::vector<select::Portfolio> portfolios;

@@ -73,6 +73,16 @@ void warn_of_budget(Solution& solution) {
       face ? "zero" : "below the offset", exposure.gross, face ? 0.0 : exposure.net));
 }
 
+// Risk that small is the rounding of prices, and what is bought by it no portfolio.
+void warn_of_gross(Solution& solution) {
+  const Exposure& exposure = solution.exposure;
+  if (!(exposure.gross > kAbsurdGross)) return;
+  solution.warnings.push_back(fmt::format(
+      "the gross exposure is {:.3g} times the wealth: what is held hardly moves, and its risk may "
+      "be the rounding of prices; leave such assets out, or use ‹--sizing gross›",
+      exposure.gross));
+}
+
 // A flag that changes nothing is worth a word; a configuration file may hold it for other runs.
 void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, Solution& solution) {
   const auto warn = [&](std::string_view flag, bool used, std::string_view goes_with) {
@@ -134,11 +144,13 @@ baseline::Bound bound_of(const std::string& text) {
   return text == "sdp" ? sdp : text == "perspective" ? perspective : best;
 }
 
-void certify(const Values& values, const OptimizerSettings& settings, Solution& solution) {
+void certify(const Values& values, const OptimizerSettings& settings, const Stop& stop,
+             Solution& solution) {
   baseline::BoundSettings bound{.k = solution.settings.k,
                                 .bound = bound_of(values.text("bound")),
                                 .shrinkage = solution.input.shrinkage,
-                                .sdr = {}};
+                                .sdr = {},
+                                .stop = stop};
   bound.sdr.gap = settings.sdr_gap;
   solution.bound = baseline::net_upper_bound(*solution.input.risk, 0, solution.input.mu,
                                              solution.settings.net, bound);
@@ -185,8 +197,8 @@ void measure(const Problem& problem, bool explain, Choice& out) {
   out.exposure = exposure_of(problem, out.portfolio.weights);
   out.full_sharpe = select::full_sharpe(risk, problem.sample, problem.mu, out.settings.net);
   if (explain)
-    out.explanation =
-        select::explain(out.settings, risk, problem.sample, problem.mu, out.portfolio);
+    out.explanation = select::explain(out.settings, risk, problem.sample, problem.mu, out.portfolio,
+                                      problem.stop);
 }
 
 double Solution::share_of_full() const {
@@ -219,7 +231,7 @@ const select::Reason* Choice::reason(Index asset) const {
   return nullptr;
 }
 
-Solution solve(const Values& values, SolveInput given) {
+Solution solve(const Values& values, SolveInput given, const Stop& stop) {
   Solution solution;
   solution.input = std::move(given);
   const SolveInput& input = solution.input;
@@ -229,20 +241,22 @@ Solution solve(const Values& values, SolveInput given) {
   const Index k = values.count_or_share("k").of(input.n(), "k");
   const OptimizerSettings settings = settings_for(optimizer, values);
   check(optimizer, input.n());
-  const Problem problem = input.problem(k);
+  Problem problem = input.problem(k);
+  problem.stop = stop;
   choose(optimizer, settings, problem, solution);
   if (!std::isfinite(solution.portfolio.sharpe) ||
       solution.portfolio.outcome.status == Status::invalid_input)
     throw Failure(
         "the signal, the covariance or the sizing is out of the range of numbers; rescale the "
         "input");
-  if (values.flag("certify")) certify(values, settings, solution);
+  if (values.flag("certify")) certify(values, settings, stop, solution);
   measure(problem, values.flag("explain"), solution);
   warn_of_jitter(solution);
   warn_of_noise(solution);
   warn_of_empty_choice(optimizer, solution);
   warn_of_bounds(values, solution);
   warn_of_budget(solution);
+  warn_of_gross(solution);
   warn_of_idle_flags(values, optimizer, solution);
   return solution;
 }

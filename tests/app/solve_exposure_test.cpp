@@ -1,4 +1,5 @@
 // What `sharpen solve` says about its weights as a whole, and what it warns of.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -171,6 +172,35 @@ TEST(SolvePage, NamesEveryOptimizerStatusAndSizing) {
   for (const char* word : {"swap", "greedy", "symmetric", "oscar", "ok", "neutral_face",
                            "no_signal", "not_converged", "gross", "volatility", "budget"})
     EXPECT_THAT(page, HasSubstr("| `" + std::string(word) + "` |")) << word;
+}
+
+// Prices that grow by the same factor every day: returns that differ in their last digits.
+TEST(SteadyGrowth, HasNoRiskToSolveForAndNoneToTrade) {
+  std::string prices = "date,A,B,C\n";
+  for (int t = 0; t < 120; ++t) {
+    const double growth = std::pow(1.0005, t);
+    prices += fmt::format("2020-{:02}-{:02},{},{},{}\n", 1 + t / 28, 1 + t % 28, 100 * growth,
+                          50 * growth, 20 * growth);
+  }
+  const Folder folder;
+  const std::string file = folder.file("steady.csv", prices);
+  const Finished solved = run_program({"solve", "--prices", file, "--lookback", "60"});
+  EXPECT_EQ(solved.exit_code, 2);
+  EXPECT_THAT(solved.err, HasSubstr("no asset moves between"));
+  const Finished walked = run_program({"backtest", "--prices", file, "--lookback", "60", "--json"});
+  ASSERT_EQ(walked.exit_code, 0) << walked.err;
+  const json answer = json::parse(walked.out);
+  EXPECT_EQ(answer["final_wealth"], 1.0);
+  EXPECT_THAT(answer["warnings"][0].get<std::string>(), HasSubstr("could not be made"));
+}
+
+TEST(SteadyGrowth, AGrossExposureThatNobodyCanWantIsSaid) {
+  const Folder folder;
+  const auto said = warnings({"--mean", folder.file("mean.csv", "A,1e-4\nB,2e-4\n"), "--cov",
+                              folder.file("cov.csv", ",A,B\nA,1e-20,0\nB,0,1e-20\n"), "-k", "2",
+                              "--sizing", "volatility"});
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_THAT(said[0], HasSubstr("times the wealth: what is held hardly moves"));
 }
 
 }  // namespace

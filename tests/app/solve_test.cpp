@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "sharpen/market/moments.hpp"
 #include "sharpen/market/panel.hpp"
+#include "sharpen/market/simulate.hpp"
 #include "support/program.hpp"
 
 namespace sharpen {
@@ -258,6 +260,19 @@ TEST(Solve, AShareOfTheAssetsIsRounded) {
   EXPECT_EQ(solve({"--demo", "-k", "12.5%"})["k"], 2);  // 1.5
   EXPECT_EQ(solve({"--demo", "-k", "1%"})["k"], 1);
   EXPECT_EQ(solve({"--demo", "-k", "100%"})["k"], 12);
+}
+
+// Solving again without each of 2400 names would take minutes.
+TEST(Solve, SlowExplainsThousandsOfNamesInSeconds) {
+  const Folder folder;
+  const std::string file = folder.path("wide.csv");
+  market::write_panel(market::simulate({.assets = 2400, .days = 62}), file);
+  const auto started = std::chrono::steady_clock::now();
+  const json answer = solve({"--prices", file, "--lookback", "60", "-k", "2400", "--explain"});
+  EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(30));
+  EXPECT_EQ(answer["holdings"].size(), 2400U);
+  for (const json& holding : answer["holdings"])
+    EXPECT_GE(holding["sharpe_lost_if_removed"].get<double>(), 0.0);
 }
 
 TEST(Solve, WithEveryNameTheFullSharpeIsKept) {

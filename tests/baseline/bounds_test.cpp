@@ -3,6 +3,7 @@
 #include "sharpen/baseline/bounds.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <bit>
 #include <cmath>
@@ -11,6 +12,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/baseline/mssrm.hpp"
 #include "sharpen/select/select.hpp"
 #include "support/linear_algebra.hpp"
 #include "support/problems.hpp"
@@ -339,6 +341,112 @@ TEST(Bounds, StatusesAndWrongSettings) {
   EXPECT_EQ(name(Bound::sdp), "sdp");
   EXPECT_EQ(name(Bound::perspective), "perspective");
   EXPECT_EQ(name(Bound::best), "best");
+}
+
+__extension__ typedef __float128 Quad;
+
+// mu^T w / sqrt(w^T Sigma w) of doubles, to more digits than any cancellation takes.
+double sharpe_of(const RowMatrix& Sigma, const VectorXd& mu, const std::vector<double>& w) {
+  Quad mean = 0, variance = 0;
+  for (Index i = 0; i < mu.size(); ++i) {
+    const Quad wi = w[static_cast<std::size_t>(i)];
+    mean += wi * mu[i];
+    for (Index j = 0; j < mu.size(); ++j)
+      variance += wi * Quad(Sigma(i, j)) * w[static_cast<std::size_t>(j)];
+  }
+  return static_cast<double>(mean) / std::sqrt(static_cast<double>(variance));
+}
+
+select::Portfolio selected(const risk::Risk& risk, const VectorXd& mu, Index k) {
+  select::Portfolio out;
+  select::Selector({{.k = k, .net = layer::Net::any, .sizing = {}}}, risk)
+      .run(risk, 0, view(mu), out);
+  return out;
+}
+
+// Long and short positions cancel all but 4e-15 of the variance.
+TEST(Bounds, HoldForTheSharpeRatioReportedOfANearlySingularPair) {
+  RowMatrix Sigma(2, 2);
+  Sigma << 1e-4, 9.999999999999961e-05, 9.999999999999961e-05, 1e-4;
+  const VectorXd mu = Eigen::Vector2d(0.001, 0.0008);
+  const auto risk = risk_of(Sigma);
+  const select::Portfolio found = selected(*risk, mu, 2);
+  EXPECT_NEAR(found.sharpe, 225582.73, 1.0);
+  EXPECT_LE(found.sharpe, sharpe_upper_bound(*risk, 0, view(mu), {.k = 2, .sdr = {}}).sharpe);
+}
+
+TEST(Bounds, HoldForReportedSharpeRatiosThatAreTrueNearSingularity) {
+  Problems problems(61);
+  int cancelled = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const Index n = 2 + problems.below(4), k = 2 + problems.below(n - 1);
+    const double rest = std::pow(10.0, -9.0 - static_cast<double>(problems.below(6)));
+    const VectorXd common = problems.vector(n);
+    RowMatrix Sigma = common * common.transpose();
+    Sigma.diagonal().array() += rest;
+    const VectorXd mu = problems.vector(n);
+    const auto risk = risk_of(Sigma);
+    const RowMatrix real = covariance_of(*risk);  // jitter included
+    const select::Portfolio found = selected(*risk, mu, k);
+    const double truth = sharpe_of(real, mu, found.weights);
+    EXPECT_NEAR(found.sharpe, truth, 1e-9 * truth) << trial;
+    EXPECT_LE(found.sharpe, sharpe_upper_bound(*risk, 0, view(mu), {.k = k, .sdr = {}}).sharpe)
+        << trial;
+    cancelled += found.sharpe > 1e5;
+  }
+  EXPECT_GT(cancelled, 10);  // the cases are as hard as they are meant to be
+}
+
+TEST(Bounds, HoldForSignalsWhoseSquaresVanish) {
+  Problems problems(62);
+  const auto risk = risk_of(testing::naive_covariance(problems.returns(30, 5), 0.1));
+  const VectorXd mu = 1e-203 * problems.vector(5);
+  const select::Portfolio found = selected(*risk, mu, 2);
+  ASSERT_GT(found.sharpe, 0.0);
+  for (const Bound kind : {Bound::sdp, Bound::perspective, Bound::best}) {
+    const SharpeBound bound =
+        sharpe_upper_bound(*risk, 0, view(mu), {.k = 2, .bound = kind, .sdr = {}});
+    EXPECT_GE(bound.sharpe, found.sharpe) << name(kind);
+    EXPECT_LE(bound.sharpe, 3.0 * found.sharpe) << name(kind);
+  }
+}
+
+TEST(Bounds, StopWhenTheyAreTold) {
+  Problems problems(63);
+  const auto risk = risk_of(testing::naive_covariance(problems.returns(30, 5), 0.1));
+  const VectorXd mu = problems.vector(5);
+  for (const Bound kind : {Bound::sdp, Bound::perspective})
+    EXPECT_THROW(
+        sharpe_upper_bound(*risk, 0, view(mu),
+                           {.k = 2, .bound = kind, .sdr = {}, .stop = [] { return true; }}),
+        Interrupted);
+}
+
+// Resident memory at its largest so far, in bytes.
+double most_memory() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return 1024.0 * static_cast<double>(used.ru_maxrss);
+}
+
+// A matrix (n, n) would be 320 GB.
+TEST(Bounds, SlowTwoHundredThousandAssetsNeedNoSquareMatrix) {
+  constexpr Index n = 200000, T = 24, k = 10;
+  Problems problems(64);
+  const RowMatrix returns = problems.returns(T, n);
+  const Index end = T;
+  const auto risk = risk::from_windows(view(returns), T, std::span(&end, 1), {}, Threads(1));
+  ASSERT_EQ(risk->form(), risk::Form::low_rank);
+  const VectorXd mu = returns.colwise().mean().transpose();
+  const select::Portfolio found = selected(*risk, mu, k);
+  EXPECT_GE(select::full_sharpe(*risk, 0, view(mu), layer::Net::any), found.sharpe);
+  const SharpeBound bound =
+      sharpe_upper_bound(*risk, 0, view(mu), {.k = k, .shrinkage = 0.1, .sdr = {}});
+  EXPECT_GE(bound.sharpe, found.sharpe);
+  MssrmLongResult longs;
+  MssrmLong({.k = k, .max_iterations = 1000}, n).run_on_window(view(returns), view(mu), longs);
+  EXPECT_LE(longs.portfolio.support.size(), static_cast<std::size_t>(k));
+  EXPECT_LT(most_memory(), 2e9);
 }
 
 }  // namespace

@@ -78,6 +78,10 @@ TEST(Simulate, HasTheSameBytesOnEveryMachine) {
             0x53ddf71f418f904cu);
 }
 
+TEST(Simulate, StopsWhenItIsTold) {
+  EXPECT_THROW(simulate({.assets = 2, .days = 3}, [] { return true; }), Interrupted);
+}
+
 TEST(Simulate, IsTheDefaultMarketOfTheProduct) {
   const Market& it = market();
   EXPECT_EQ(it.simulated.prices.n(), 50);

@@ -284,6 +284,31 @@ TEST(RiskSetUp, RootOfABadlyScaledCovarianceKeepsItsDigits) {
     }
 }
 
+// A price that grows steadily has returns that differ in their last digits, which is no risk; cash
+// that moves by 1e-6 a day has some.
+TEST(RiskSetUp, RoundingOfPricesIsNoRiskAndQuietCashIs) {
+  const Index T = 60;
+  for (const double growth : {1e-6, 0.0005, -0.002})
+    for (const Form form : {Form::dense, Form::low_rank}) {
+      RowMatrix steady(T, 3), cash(T, 3);
+      Problems problems(7);
+      for (Index j = 0; j < 3; ++j)
+        for (Index t = 0; t < T; ++t) {
+          const double price = 17.0 * static_cast<double>(j + 1);
+          steady(t, j) =
+              price * std::pow(1.0 + growth, t + 1) / (price * std::pow(1.0 + growth, t)) - 1.0;
+          cash(t, j) = growth + 1e-6 * problems.normal();
+        }
+      RiskSettings settings;
+      settings.form = form;
+      const auto none = from_windows(view(steady), T, std::span(&T, 1), settings, Threads(1));
+      EXPECT_EQ(none->status(0), Status::invalid_input) << growth;
+      const auto some = from_windows(view(cash), T, std::span(&T, 1), settings, Threads(1));
+      ASSERT_EQ(some->status(0), Status::ok);
+      EXPECT_NEAR(std::sqrt(some->diagonal(0)[1]), 1e-6, 3e-7);
+    }
+}
+
 TEST(RiskSetUp, ConstantAssetIsHandledByShrinkageAndByJitter) {
   Problems random(9);
   RowMatrix returns = random.returns(50, 6);

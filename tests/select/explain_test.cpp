@@ -117,6 +117,44 @@ TEST(Explain, AgreesWithSolvingEveryAlternative) {
         }
 }
 
+// The other names solved again by the selector itself, one by one.
+TEST(Explain, AgreesWithTheSelectorNearSingularityAndInEverySizing) {
+  Problems problems(47);
+  for (int trial = 0; trial < 40; ++trial) {
+    const Index n = 4 + problems.below(8), k = 2 + problems.below(n - 1);
+    Case c;
+    // Fewer rows than names: what is left of many variances is 1e-10 of the average.
+    c.Sigma = testing::naive_covariance(problems.returns(3 + problems.below(20), n), 1e-10);
+    c.mu = problems.signal(c.Sigma, trial % 2 == 0);
+    c.settings = settings_of(k, trial % 3 == 0 ? Optimizer::oscar : Optimizer::greedy,
+                             trial % 5 == 0 ? layer::Net::any : layer::Net::positive);
+    c.settings.sizing.kind = trial % 5 == 0   ? layer::Sizing::gross
+                             : trial % 4 == 0 ? layer::Sizing::budget
+                                              : layer::Sizing::volatility;
+    c.risk = risk_of(c.Sigma);
+    Selector selector(c.settings, *c.risk);
+    selector.run(*c.risk, 0, view(c.mu), c.portfolio);
+    const Explanation found = explain(c.settings, *c.risk, 0, view(c.mu), c.portfolio);
+    ASSERT_EQ(found.reasons.size(), c.portfolio.support.size());
+    for (std::size_t s = 0; s < found.reasons.size(); ++s) {
+      std::vector<Index> others = c.portfolio.support;
+      others.erase(others.begin() + static_cast<Index>(s));
+      Portfolio without;
+      selector.run_on(*c.risk, 0, view(c.mu), others, without);
+      EXPECT_NEAR(found.reasons[s].sharpe_lost_if_removed, c.portfolio.sharpe - without.sharpe,
+                  1e-6 * c.portfolio.sharpe)
+          << trial;
+    }
+  }
+}
+
+TEST(Explain, StopsWhenItIsTold) {
+  Problems problems(48);
+  const Case c = solved(problems, 8, 3, Optimizer::swap, layer::Net::positive, true);
+  EXPECT_THROW(explain(c.settings, *c.risk, 0, view(c.mu), c.portfolio, [] { return true; }),
+               Interrupted);
+}
+
 TEST(Explain, RanksByTheScoreOfTheOptimizer) {
   Problems problems(42);
   for (const bool positive : {true, false})

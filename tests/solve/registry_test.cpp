@@ -168,5 +168,29 @@ TEST(DecideBatch, HasTheBitsOfProblemsDecidedAlone) {
       InputError);
 }
 
+TEST(Optimizers, StopWithinADecisionWhenTheyAreTold) {
+  const Given given(9, 12, 40);
+  for (const std::string_view name : {"greedy", "swap", "sdr", "mssrm", "mssrm-long"}) {
+    Problem problem = given.problem(3);
+    Index asked = 0;
+    problem.stop = [&] { return ++asked > 1; };
+    Answer answer;
+    EXPECT_THROW(optimizer_named(std::string(name)).make({})->decide(problem, answer), Interrupted)
+        << name;
+    EXPECT_EQ(asked, 2) << name;
+  }
+}
+
+TEST(Optimizers, SdrBoundsSignalsWhoseSquaresVanish) {
+  const Given given(10, 6, 40);
+  const Eigen::VectorXd mu = 1e-203 / given.mean.cwiseAbs().maxCoeff() * given.mean;
+  Problem problem = given.problem(2);
+  problem.mu = view(mu);
+  Answer answer;
+  optimizer_named("sdr").make({})->decide(problem, answer);
+  ASSERT_GT(answer.portfolio.sharpe, 0.0);
+  EXPECT_GE(answer.bound->sharpe, answer.portfolio.sharpe);
+}
+
 }  // namespace
 }  // namespace sharpen::solve

@@ -149,7 +149,7 @@ TEST(Study, HasTheSameBitsForAnyThreadsAndInterruptions) {
     Store store(folder / "parts.db", plan.results);
     std::atomic<int> asked = 0;
     const Tally tally = run_study(plan, store, {.threads = 2}, Log(),
-                                  {.stop = [&] { return ++asked > 120 + 2 * runs; }});
+                                  {.stop = [&] { return ++asked > 500 + 50 * runs; }});
     done = !tally.interrupted;
   }
   EXPECT_GT(runs, 3);

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 
@@ -36,6 +37,7 @@ struct WindowBatch {
   std::span<const Index> ends;    // ascending, rows of `returns`
   Index first_row = 0;            // of the panel, that row 0 of `returns` is
   std::span<const Index> assets;  // (m) columns of the panel, ascending
+  Stop stop = {};                 // for policies that take their time over one decision
 
   Index size() const { return static_cast<Index>(ends.size()); }
   Index end(Index i) const { return ends[static_cast<std::size_t>(i)]; }
@@ -64,7 +66,8 @@ class Policy {
   virtual bool sequential() const { return false; }
 
   // Fills one Decision per window. Called from several threads at once unless sequential. Never
-  // throws for the values of returns: a decision that cannot be made is an outcome.
+  // throws for the values of returns: a decision that cannot be made is an outcome. May throw
+  // Interrupted.
   virtual void decide(const WindowBatch& batch, std::span<Decision> out) const = 0;
 };
 

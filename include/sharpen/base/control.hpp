@@ -16,16 +16,21 @@ class Interrupted : public std::runtime_error {
   Interrupted() : std::runtime_error("interrupted") {}
 };
 
+// What long work asks now and then: true to give up. Empty: nobody will say so.
+using Stop = std::function<bool()>;
+
+inline void ask(const Stop& stop) {
+  if (stop && stop()) throw Interrupted();
+}
+
 // Each may be empty. Called by one thread at a time.
 struct Control {
   std::function<void(std::string_view)> stage = {};            // what the work is now
   std::function<void(Index done, Index total)> progress = {};  // in pieces of this stage
-  std::function<bool()> stop = {};                             // true: give up
+  Stop stop = {};
 
   // Throws Interrupted.
-  void ask() const {
-    if (stop && stop()) throw Interrupted();
-  }
+  void ask() const { sharpen::ask(stop); }
   void begin(std::string_view text) const {
     if (stage) stage(text);
   }
@@ -40,10 +45,13 @@ class Conductor {
 
   // Before a piece of work. Throws Interrupted.
   void ask() {
-    if (!control_.stop) return;
+    if (stopped()) throw Interrupted();
+  }
+  // The same within a piece.
+  bool stopped() {
+    if (!control_.stop) return false;
     const std::lock_guard lock(mutex_);
-    stopped_ = stopped_ || control_.stop();
-    if (stopped_) throw Interrupted();
+    return stopped_ = stopped_ || control_.stop();
   }
   // After `pieces` of the total.
   void done(Index pieces = 1) {

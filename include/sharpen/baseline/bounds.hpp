@@ -31,6 +31,7 @@ struct BoundSettings {
   Bound bound = Bound::best;
   double shrinkage = 0.0;  // lambda of the risk model where it is known, else 0
   SdrSettings sdr;
+  Stop stop = {};  // once it says so, Interrupted is thrown
 
   void validate(Index n) const;  // throws InputError naming field, value and bound
 };

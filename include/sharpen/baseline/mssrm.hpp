@@ -21,6 +21,7 @@
 #include <memory>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/layer/sizing.hpp"
 #include "sharpen/risk/risk.hpp"
@@ -57,12 +58,13 @@ class MssrmLong {
   ~MssrmLong();
   MssrmLong(MssrmLong&&) noexcept;
 
-  // Overwrites `out`. Never throws for values; throws InputError for wrong shapes.
+  // Overwrites `out`. Never throws for values; throws InputError for wrong shapes, Interrupted
+  // once `stop` says so.
   // Sigma (n, n), symmetric positive semidefinite, both triangles.
-  void run(ConstMat Sigma, ConstVec m, MssrmLongResult& out);
+  void run(ConstMat Sigma, ConstVec m, MssrmLongResult& out, const Stop& stop = {});
   // Sigma is the covariance (divisor T - 1) of the window (T, n), T >= 2. Only the columns that
   // enter the support are computed.
-  void run_on_window(ConstMat window, ConstVec m, MssrmLongResult& out);
+  void run_on_window(ConstMat window, ConstVec m, MssrmLongResult& out, const Stop& stop = {});
 
  private:
   struct Work;
@@ -88,8 +90,9 @@ class Mssrm {
   Mssrm(Mssrm&&) noexcept;
 
   // Overwrites `out`. Never throws for the values of mu; throws InputError for wrong shapes and
-  // a sample out of range.
-  void run(const risk::Risk& risk, Index sample, ConstVec mu, MssrmResult& out);
+  // a sample out of range, Interrupted once `stop` says so.
+  void run(const risk::Risk& risk, Index sample, ConstVec mu, MssrmResult& out,
+           const Stop& stop = {});
 
  private:
   struct Work;

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/named.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
@@ -49,6 +50,7 @@ struct Relaxation {
   double primal = 0.0;  // Sharpe^2 of a feasible Y
   double dual = 0.0;    // Sharpe^2 that nothing feasible exceeds; +infinity if none was proved
   double gap = 0.0;     // (dual - primal) / dual
+  double sharpe = 0.0;  // the root of dual, rounded up; also where the square is out of range
   Index iterations = 0;
   // (n) leading eigenvector of Y, unit length, mu^T v >= 0; 0 after no_signal, NaN where none was
   // found.
@@ -74,8 +76,9 @@ class Sdr {
   Sdr(Sdr&&) noexcept;
 
   // Overwrites `out`. kappa in [1, n]. Sigma (n, n), symmetric positive definite, both triangles.
-  // Never throws for the values of mu and Sigma; throws InputError for wrong shapes and kappa.
-  void solve(ConstMat Sigma, ConstVec mu, double kappa, Relaxation& out);
+  // Never throws for the values of mu and Sigma; throws InputError for wrong shapes and kappa,
+  // Interrupted once `stop` says so.
+  void solve(ConstMat Sigma, ConstVec mu, double kappa, Relaxation& out, const Stop& stop = {});
 
   // Forgets what the next solve would start from.
   void forget();
@@ -126,11 +129,13 @@ class SdrSelector {
   SdrSelector(SdrSelector&&) noexcept;
 
   // Overwrites `out`. Never throws for the values of mu; throws InputError for wrong shapes and
-  // a sample out of range.
-  void run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out);
+  // a sample out of range, Interrupted once `stop` says so.
+  void run(const risk::Risk& risk, Index sample, ConstVec mu, SdrPortfolio& out,
+           const Stop& stop = {});
   // The same with this kappa, in [1, n], which is not looked for: one relaxation. Its support is
   // cut to k names where it has more.
-  void run_at(const risk::Risk& risk, Index sample, ConstVec mu, double kappa, SdrPortfolio& out);
+  void run_at(const risk::Risk& risk, Index sample, ConstVec mu, double kappa, SdrPortfolio& out,
+              const Stop& stop = {});
 
  private:
   struct Work;

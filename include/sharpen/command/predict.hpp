@@ -113,8 +113,9 @@ struct PredictInputs {
 };
 
 // Writes the files that --out and --trades name, unless it is refused. Throws InputError for
-// settings and input that do not fit, Failure if what the model expects is no number.
-Prediction predict_answer(const settings::Values& values, PredictInputs inputs, const Log& log);
+// settings and input that do not fit, Failure if what the model expects is no number, Interrupted.
+Prediction predict_answer(const settings::Values& values, PredictInputs inputs, const Log& log,
+                          const Control& control = {});
 
 std::string predict_json(const Prediction& prediction);
 

@@ -19,7 +19,8 @@ market::SimulationSettings simulation_settings(const settings::Values& values);
 
 // Writes the prices where --out says, if it does. `expected`: whether the market shall have more
 // than its prices. Throws InputError.
-SimulateAnswer simulate_answer(const settings::Values& values, bool expected);
+SimulateAnswer simulate_answer(const settings::Values& values, bool expected,
+                               const Stop& stop = {});
 
 std::string simulate_json(const SimulateAnswer& answer);
 

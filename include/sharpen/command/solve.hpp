@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/market/moments.hpp"
@@ -32,10 +33,12 @@ settings::Values solve_values(settings::Values values);
 // Throws InputError for what contradicts itself whatever the files hold; nothing given is fine.
 void check_solve_settings(const settings::Values& values);
 
-// Throws InputError for input and settings that do not fit, Failure for numbers out of range.
-Solution solve_answer(const settings::Values& values, SolveInputs inputs, const Log& log);
-// The same solution, solved again for the reasons of its names.
-Solution explained(settings::Values values, const Solution& solution);
+// Throws InputError for input and settings that do not fit, Failure for numbers out of range,
+// Interrupted.
+Solution solve_answer(const settings::Values& values, SolveInputs inputs, const Log& log,
+                      const Control& control = {});
+// The same portfolio, chosen again for the reasons of its names.
+Solution explained(settings::Values values, const Solution& solution, const Control& control = {});
 
 std::string solve_json(const Solution& solution);
 

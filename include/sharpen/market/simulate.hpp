@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/market/panel.hpp"
 
 namespace sharpen::market {
@@ -48,9 +49,9 @@ struct SimulatedMarket {
   }
 };
 
-SimulatedMarket simulate_market(const SimulationSettings& settings);
+SimulatedMarket simulate_market(const SimulationSettings& settings, const Stop& stop = {});
 // The prices alone.
-Panel simulate(const SimulationSettings& settings);
+Panel simulate(const SimulationSettings& settings, const Stop& stop = {});
 
 // The price nearest to `price` that has six significant digits, as the double that its decimal text
 // reads back to; kept within [1e-16, 1e16].

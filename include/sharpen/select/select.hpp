@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/layer/score.hpp"
@@ -65,7 +66,9 @@ class Selector {
   // model of another size or without the parts the score needs.
   // outcome.neutral_first: the problem of all n assets is on the t = 0 face. outcome.jitter: the
   // larger of the sample's and of what Sigma_KK needed. not_converged: `swap` stopped early.
-  void run(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out);
+  // Throws Interrupted once `stop` says so.
+  void run(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out,
+           const Stop& stop = {});
   // The exact portfolio on a support given by the caller (any order, no repeats, |K| <= k).
   void run_on(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
               Portfolio& out);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/baseline/bounds.hpp"
@@ -52,6 +53,7 @@ struct Problem {
   std::span<const Index> assets = {};
   Index row = 0;
   Index month = 0;
+  Stop stop = {};  // asked by optimizers that take their time
 };
 
 // What a relaxation came to (baseline/sdr.hpp).
@@ -76,7 +78,7 @@ class Optimizer {
 
   // Overwrites `out`, reusing its memory: for problems of one size, nothing is allocated after the
   // first. Never throws for the values of a problem, which are outcomes; throws InputError for
-  // wrong shapes. One thread at a time.
+  // wrong shapes, Interrupted once the problem's `stop` says so. One thread at a time.
   virtual void decide(const Problem& problem, Answer& out) = 0;
 };
 

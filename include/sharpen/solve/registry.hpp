@@ -108,10 +108,12 @@ class RegisteredOptimizer {
 risk::Parts parts_for(const OptimizerInfo& optimizer, bool explain);
 
 // (B, n) signals against samples[i] of `risk`, of at most k names; portfolio i has the bits of a
-// problem decided alone. For optimizers that need neither a plain covariance nor a memory.
+// problem decided alone. For optimizers that need neither a plain covariance nor a memory. Throws
+// Interrupted.
 std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
                                             const OptimizerSettings& settings, Index k,
                                             const risk::Risk& risk, std::span<const Index> samples,
-                                            ConstMat mu, const Threads& threads);
+                                            ConstMat mu, const Threads& threads,
+                                            const Control& control = {});
 
 }  // namespace sharpen::solve

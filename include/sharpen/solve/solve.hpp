@@ -66,6 +66,9 @@ struct Exposure {
   double expected_return = 0.0;  // mu^T w, per period
 };
 
+// A gross exposure that nobody can want; both commands that hold portfolios say so.
+constexpr double kAbsurdGross = 1e6;
+
 // By the signal and the risk model of the problem; weights (n).
 Exposure exposure_of(const Problem& problem, ConstVec weights);
 
@@ -113,7 +116,7 @@ struct Solution : Choice {
 };
 
 // Chooses and weighs as the settings of `sharpen solve` say. Throws InputError for settings that
-// do not fit the input, Failure for numbers out of range.
-Solution solve(const settings::Values& values, SolveInput input);
+// do not fit the input, Failure for numbers out of range, Interrupted once `stop` says so.
+Solution solve(const settings::Values& values, SolveInput input, const Stop& stop = {});
 
 }  // namespace sharpen::solve
