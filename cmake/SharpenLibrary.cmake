@@ -59,7 +59,7 @@ endif()
 
 # Headers read once are of no use to sources with flags of their own.
 set(own_flags ${v3_sources} ${kernel_sources} ${sanitized_numerics})
-foreach(source base/random base/threads market/simulate market/simulate_price)
+foreach(source base/random base/threads market/simulate)
   list(APPEND own_flags "${PROJECT_SOURCE_DIR}/src/${source}.cpp")
 endforeach()
 set_property(SOURCE ${own_flags} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
