@@ -184,7 +184,7 @@ double explain_seconds(Index n, std::mt19937_64& engine) {
       risk::from_windows({returns.data(), T, n}, T, std::span(&T, 1), settings, Threads(1));
   const VectorXd mu = returns.colwise().mean().transpose();
   const ConstVec signal(mu.data(), static_cast<std::size_t>(n));
-  select::SelectSettings all{.k = n, .optimizer = select::Optimizer::symmetric, .sizing = {}};
+  select::SelectSettings all{{.k = n}, select::Optimizer::symmetric};
   select::Selector selector(all, *risk);
   select::Portfolio found, without;
   selector.run(*risk, 0, signal, found);
@@ -211,7 +211,7 @@ double huge_market_mb(std::mt19937_64& engine) {
   const VectorXd mu = returns.colwise().mean().transpose();
   const ConstVec signal(mu.data(), static_cast<std::size_t>(n));
   select::Portfolio found;
-  select::Selector({.k = 10, .sizing = {}}, *risk).run(*risk, 0, signal, found);
+  select::Selector({{.k = 10}}, *risk).run(*risk, 0, signal, found);
   const double full = select::full_sharpe(*risk, 0, signal, layer::Net::positive);
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
