@@ -31,7 +31,7 @@ std::vector<std::string> doubts(ConstMat X) {
 
 nb::tuple fit(const Matrix& returns, const std::vector<std::string>& names,
               const SettingTexts& given) {
-  Work work(nb::none());
+  Work work{nb::none()};
   const solve::Solution found = work.run([&] {
     const ConstMat X = view(returns);
     if (static_cast<Index>(names.size()) != X.cols) throw InputError("every column needs a name");

@@ -66,7 +66,7 @@ using Portfolio = std::vector<std::pair<std::string, double>>;
 std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel* model,
                                    const MemoryPanel* panel,
                                    const std::optional<Portfolio>& previous) {
-  Work work(nb::none());
+  Work work{nb::none()};
   command::PredictInputs inputs;
   if (model != nullptr) inputs.model = model->model;
   inputs.panel = copy_of(panel);

@@ -34,7 +34,7 @@ void make_panel(MemoryPanel* self, const Matrix& cells, std::vector<std::string>
 }
 
 nb::tuple simulate(const SettingTexts& given) {
-  Work work(nb::none());
+  Work work{nb::none()};
   market::SimulatedMarket found = work.run([&] {
     const settings::Values values = values_of(settings::simulate, given);
     return command::simulate_answer(values, true, work.control().stop).market;

@@ -27,7 +27,7 @@ struct Solved {
 // `inputs` makes the inputs, without the GIL.
 template <class Inputs>
 std::unique_ptr<Solved> solved(const SettingTexts& given, const Inputs& inputs) {
-  Work work(nb::none());
+  Work work{nb::none()};
   return work.run([&] {
     Values values = values_of(settings::solve, given);
     command::Solution solution = command::solve_answer(values, inputs(), Log(), work.control());
@@ -59,7 +59,7 @@ std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covarian
 // replaces what others may be reading.
 void explain(Solved& self) {
   if (self.solution.explanation) return;
-  Work work(nb::none());
+  Work work{nb::none()};
   auto found = work.run(
       [&] { return command::explained(self.values, self.solution, work.control()).explanation; });
   if (!self.solution.explanation) self.solution.explanation = std::move(found);
