@@ -106,7 +106,7 @@ TEST(Tutorial, SlowRunsFromPricesToReport) {
   const CommandResult after = run_in(
       folder, "sharpen predict --model dfl.sharpen --prices clean.csv --asof 2024-08-01 " + flags);
   EXPECT_EQ(after.exit_code, 0) << after.output;
-  EXPECT_THAT(after.output, HasSubstr("trade"));
+  EXPECT_THAT(after.output, HasSubstr("turnover"));
   for (const char* file : {"clean.csv", "runs/dfl/metrics.json", "dfl.sharpen", "trades.csv",
                            "study/study.db", "report.html", "report.txt"})
     EXPECT_TRUE(std::filesystem::exists(folder.path(file))) << file;
