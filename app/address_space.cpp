@@ -1,6 +1,7 @@
 #include "address_space.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -56,8 +57,8 @@ void use_processors(std::size_t count) {
 
 }  // namespace
 
-void fit_into_address_space() {
-  if (!limited) return;
+std::optional<std::int64_t> fit_into_address_space() {
+  if (!limited) return std::nullopt;
   rlimit limit{};
   getrlimit(RLIMIT_AS, &limit);
   const std::size_t room = room_in(limit.rlim_cur);
@@ -73,6 +74,8 @@ void fit_into_address_space() {
   std::vector<void*> buffers(count);
   for (void*& buffer : buffers) buffer = blas_memory_alloc(0);
   for (void* const buffer : buffers) blas_memory_free(buffer);  // kept by OpenBLAS for next time
+  mallopt(M_ARENA_MAX, 1);  // else every thread takes 64 MB of addresses to allocate from
+  return static_cast<std::int64_t>(count);
 }
 
 }  // namespace sharpen::app

@@ -3,10 +3,13 @@
 // room.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 namespace sharpen::app {
 
-// As many buffers, and processors to use them, as fit beside the work; nothing without a limit.
-// Throws Failure where not even one fits.
-void fit_into_address_space();
+// As many buffers, and processors to use them, as fit beside the work: the most threads there may
+// be; none without a limit. Throws Failure where not even one fits.
+std::optional<std::int64_t> fit_into_address_space();
 
 }  // namespace sharpen::app

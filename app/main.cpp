@@ -29,12 +29,19 @@ std::string version_text(bool json) {
                      info.build_type, info.blas);
 }
 
+// More threads than there is room for would wait for their buffers for ever.
+void run_in_its_room(settings::Values values) {
+  const std::optional<std::int64_t> most = fit_into_address_space();
+  if (most && values.integer("threads") > *most) values.set_flag("threads", std::to_string(*most));
+  run_command(values);
+}
+
 void run(const std::vector<std::string>& arguments) {
   const Request request = read_command_line(arguments);
   switch (request.kind) {
     case Request::Kind::print: return print(request.text);
     case Request::Kind::version: return print(version_text(request.json));
-    case Request::Kind::command: fit_into_address_space(); return run_command(*request.values);
+    case Request::Kind::command: return run_in_its_room(*request.values);
   }
 }
 
