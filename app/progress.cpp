@@ -42,7 +42,9 @@ extern "C" void note_signal(int number) {
 }
 
 bool handle_by(void (*handler)(int)) {
-  for (const int number : {SIGINT, SIGTERM}) std::signal(number, handler);
+  for (const int number : {SIGINT, SIGTERM})
+    // What the caller wants ignored, as shells do for work in the background, stays so.
+    if (std::signal(number, handler) == SIG_IGN) std::signal(number, SIG_IGN);
   return true;
 }
 

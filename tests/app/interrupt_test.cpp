@@ -84,5 +84,20 @@ TEST_F(Interrupting, SlowEndsWithTheSameCodeFromTheStart) {
     expect_end({"backtest", "--prices", file, "--optimizer", "sdr", "--sdr-gap", "1e-9"}, wait_ms);
 }
 
+// Shells start work in the background so: Ctrl-C is for what stands in the foreground.
+TEST_F(Interrupting, ASignalThatTheCallerIgnoresIsIgnored) {
+  const auto before = signal(SIGINT, SIG_IGN);
+  const pid_t child = start_program(
+      {"simulate", "--assets", "300", "--days", "2000", "--out", folder_.path("simulated.csv")});
+  signal(SIGINT, before);
+  ASSERT_GT(child, 0);
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    kill(child, SIGINT);
+    usleep(1000);
+  }
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 }  // namespace
 }  // namespace sharpen
