@@ -47,11 +47,13 @@ class TemporaryFolder {
  public:
   TemporaryFolder(const fs::path& beside, const std::vector<std::string>& known) : known_(known) {
     while (path_.empty()) make(beside);
-    // mkdtemp keeps others out; results get what any new folder gets.
+    // mkdtemp keeps others out; results get what the folder had, or what any new one gets.
     const mode_t mask = umask(0);
     umask(mask);
-    std::error_code ignored;
-    fs::permissions(path_, static_cast<fs::perms>(0777 & ~mask), ignored);
+    struct stat former {};
+    const bool replaces = ::stat(beside.c_str(), &former) == 0;
+    if (replaces) static_cast<void>(!::chown(path_.c_str(), former.st_uid, former.st_gid));
+    ::chmod(path_.c_str(), replaces ? former.st_mode & 07777 : 0777 & ~mask);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
@@ -101,12 +103,14 @@ void write_file(const fs::path& file, const std::string& text) {
   throw Failure(fmt::format("cannot write to {}: {}{}", shown(to), std::strerror(error), rest));
 }
 
-// Whether a former result of this command lies here.
-bool has_result(const fs::path& folder, const std::string& command) {
+// The metrics of a former result of this command; null if none lies here.
+nlohmann::json former_result(const fs::path& folder, const std::string& command) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(folder / kMetrics, ignored)) return nullptr;
   std::ifstream in(folder / kMetrics, std::ios::binary);
-  if (!in) return false;
-  const auto json = nlohmann::json::parse(in, nullptr, false);
-  return json.is_object() && json.contains("command") && json["command"] == command;
+  nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
+  return json.is_object() && json.contains("command") && json["command"] == command ? json
+                                                                                    : nullptr;
 }
 
 bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
@@ -153,6 +157,10 @@ void OutputFolder::check() const {
   if (!fs::is_directory(ancestor, ignored))
     throw InputError(fmt::format("out = {} cannot be made: {} is not a folder", shown(folder_),
                                  shown(ancestor)));
+  if (fs::exists(folder_, ignored) && access(folder_.c_str(), W_OK | X_OK) != 0)
+    throw InputError(fmt::format(
+        "out = {} may not be written to; change its permissions, or choose another folder",
+        shown(folder_)));
   if (access(ancestor.c_str(), W_OK | X_OK) != 0)
     throw InputError(fmt::format("out = {} cannot be made: no permission to write to {}",
                                  shown(folder_), shown(ancestor)));
@@ -179,7 +187,7 @@ std::string OutputFolder::first_stranger() const {
   std::ranges::sort(strangers);
   std::ranges::sort(all);
   if (!strangers.empty()) return strangers.front();
-  return has_result(folder_, command_) || all.empty() ? std::string() : all.front();
+  return !former_result(folder_, command_).is_null() || all.empty() ? std::string() : all.front();
 }
 
 OutputFolder::State OutputFolder::state() const {
@@ -226,7 +234,11 @@ void OutputFolder::move_in(const fs::path& from) const {
 // One by one. Meanwhile metrics.json says that the folder is not whole, and it is the last to be
 // replaced: at every moment there is one result, whole, or a folder that says it has none.
 void OutputFolder::replace_files(const fs::path& from) const {
+  // Only of a result that was ours may files be left over.
+  const nlohmann::json former = former_result(folder_, command_);
+  const bool replaces = former.is_object() && former.value("replaces", true);
   const nlohmann::json marker = {{"command", command_},
+                                 {"replaces", replaces},
                                  {"incomplete",
                                   "this folder is being written, or its writing was "
                                   "cut short; run the same command again"}};
@@ -243,7 +255,7 @@ void OutputFolder::replace_files(const fs::path& from) const {
     if (name == kMetrics) continue;
     if (fs::exists(from / name, error)) {
       move(name.c_str(), name.c_str(), kNow);
-    } else if (fs::remove(folder_ / name, error); error) {
+    } else if (replaces && !fs::remove(folder_ / name, error) && error) {
       fail_move(folder_, error.value(), kNow);
     }
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -45,6 +46,11 @@ class Checkpoints {
   Checkpoints(const fs::path& model, bool resume) : folder_(model) {
     folder_ += ".partial";
     std::error_code error;
+    if (fs::is_symlink(folder_, error))
+      throw InputError(
+          fmt::format("{}: is a link, and checkpoints are kept there; remove it, or give another "
+                      "‹--out›",
+                      shown(folder_)));
     if (PathLock(folder_, PathLock::If::free).taken()) refuse_second();
     if (!resume && fs::exists(folder_, error) && holds_any())
       throw InputError(fmt::format(
@@ -74,9 +80,19 @@ class Checkpoints {
     std::error_code error;
     return !fs::is_empty(folder_, error) && !error;
   }
+  // The checkpoints, and the folder unless it holds something of somebody's.
   void remove() const {
     std::error_code error;
-    fs::remove_all(folder_, error);
+    std::vector<fs::path> ours;
+    for (const auto& entry : fs::directory_iterator(folder_, error)) {
+      const std::string name = entry.path().filename().string();
+      const std::size_t number = learn::kCheckpointPrefix.size();
+      if (name.starts_with(learn::kCheckpointPrefix) && name.size() > number &&
+          std::isdigit(static_cast<unsigned char>(name[number])) != 0)
+        ours.push_back(entry.path());
+    }
+    for (const fs::path& file : ours) fs::remove(file, error);
+    fs::remove(folder_, error);
   }
 
  private:

@@ -40,7 +40,7 @@ std::uint64_t training_identity(const market::Panel& returns, const TrainSetting
 }
 
 std::filesystem::path checkpoint_file(const std::filesystem::path& folder, Index member) {
-  return folder / fmt::format("member-{}", member + 1);
+  return folder / fmt::format("{}{}", kCheckpointPrefix, member + 1);
 }
 
 std::string checkpoint_bytes(std::uint64_t identity, const MemberState& state, bool finished,

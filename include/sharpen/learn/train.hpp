@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
@@ -29,6 +30,9 @@ struct EpochReport {
   double validation_loss = 0.0, validation_sharpe = 0.0;  // NaN without validation
   Index best_epoch = 0;
 };
+
+// The name of a checkpoint is this, and the number of the member.
+constexpr std::string_view kCheckpointPrefix = "member-";
 
 // Progress is in batches, of those that may come at most; it gives up after the batches in hand.
 struct TrainControl : Control {
