@@ -46,7 +46,7 @@ namespace {
 
 // What was no study before we came is the user's to mend, not a failure of the disk.
 [[noreturn]] void fail_to_open(const std::string& file, const SqliteError& error) {
-  const int code = error.code;
+  const int code = error.code & 0xff;  // without what it is in particular
   if (code == SQLITE_NOTADB)
     throw InputError(
         fmt::format("{}: is no SQLite file, and so no study; give another ‹--out›", file));
@@ -166,8 +166,10 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
                     name, misfit.what()));
   } catch (const SqliteError& error) {
     std::error_code ignored;
-    // It never became a study. A link to it is the user's, and stays.
-    if (is_new(file)) std::filesystem::remove(link_target(file), ignored);
+    // It never became a study. A link to it is the user's, and stays; so does what another program
+    // is writing.
+    const bool busy = (error.code & 0xff) == SQLITE_BUSY;
+    if (!busy && is_new(file)) std::filesystem::remove(link_target(file), ignored);
     connection.check_patience();
     fail_to_open(name, error);
   }
