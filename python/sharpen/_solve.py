@@ -139,6 +139,9 @@ class Portfolio:
 class _Explained:
     """What a Portfolio asks a solution for, without the solution."""
 
+    explained = True  # of pickles that do not say
+    _best: dict[str, Any] | None = None
+
     def __init__(self, solved: Any) -> None:
         self.explained = solved.explained
         if self.explained:

@@ -103,7 +103,8 @@ class SparseTangent(nn.Module):
     holds at most k names, exactly.
 
     The other arguments are the settings of ``sharpen train`` with underscores, and their defaults
-    too but for ``reoptimization``, of which that has ``"masked"``; ``target_volatility`` is per year of ``periods_per_year`` periods. None stands for a default.
+    too but for ``reoptimization``, of which that has ``"masked"``; ``target_volatility`` is per year
+    of ``periods_per_year`` periods. None stands for a default.
 
     All are attributes that can be changed between calls, ``layer.beta = 10.0``, and are checked as
     here; ``layer.settings`` has them all, so that ``SparseTangent(**layer.settings)`` is a twin.

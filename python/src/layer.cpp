@@ -307,17 +307,16 @@ const solve::OptimizerInfo& optimizer_of(const std::string& text) {
 // Portfolios of at most k names: weights (B, n), statuses (B) and Sharpe ratios (B).
 nb::tuple decide(const RiskModel& model, const Indices& samples, const Matrix& mu,
                  const SettingTexts& given, const std::string& optimizer, int threads) {
-  std::vector<select::Portfolio> portfolios;
   const Index n = model.risk->n();
-  {
-    const nb::gil_scoped_release release;
+  Work work{nb::none()};
+  const std::vector<select::Portfolio> portfolios = work.run([&] {
     const layer::LayerSettings layer = layer_settings(given, n);
     solve::OptimizerSettings settings;
     settings.net = layer.net;
     settings.sizing = layer.sizing;
-    portfolios = solve::decide_batch(optimizer_of(optimizer), settings, layer.k, *model.risk,
-                                     view(samples), python::view(mu), Threads(threads));
-  }
+    return solve::decide_batch(optimizer_of(optimizer), settings, layer.k, *model.risk,
+                               view(samples), python::view(mu), Threads(threads), work.control());
+  });
   std::vector<double> weights, sharpe;
   std::vector<std::string> statuses;
   weights.reserve(portfolios.size() * static_cast<std::size_t>(n));

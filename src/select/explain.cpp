@@ -184,7 +184,8 @@ class Explainer {
     Portfolio solved;
     Selector(one_more, risk_).run_on(risk_, sample_, mu_, more, solved);
     const double gain = solved.sharpe - portfolio_.sharpe;
-    if (!(gain > 0.0)) return std::nullopt;
+    constexpr double kRounding = 1e-12;
+    if (!(gain > kRounding * portfolio_.sharpe)) return std::nullopt;
     return LeftOut{.asset = j, .sharpe_gain = gain};
   }
 

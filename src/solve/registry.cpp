@@ -237,6 +237,7 @@ std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
   std::vector<Answer> out(samples.size());
   std::vector<std::unique_ptr<Optimizer>> made(static_cast<std::size_t>(threads.count()));
   threads.for_each(count, [&](Index i, int slot) {
+    conductor.ask();
     std::unique_ptr<Optimizer>& mine = made[static_cast<std::size_t>(slot)];
     if (!mine) mine = optimizer.make(settings);
     const auto at = static_cast<std::size_t>(i);

@@ -195,6 +195,12 @@ void choose(const OptimizerInfo& optimizer, const OptimizerSettings& settings,
 void measure(const Problem& problem, bool explain, Choice& out) {
   const risk::Risk& risk = *problem.risk;
   out.exposure = exposure_of(problem, out.portfolio.weights);
+  // Where positions cancel nearly all risk the ratio, summed with more digits, knows it better.
+  const double volatility = out.exposure.expected_return / out.portfolio.sharpe;
+  constexpr double kCancelled = 1e-9;
+  if (volatility > 0.0 && std::isfinite(volatility) &&
+      !(std::abs(out.exposure.volatility - volatility) <= kCancelled * volatility))
+    out.exposure.volatility = volatility;
   out.full_sharpe = select::full_sharpe(risk, problem.sample, problem.mu, out.settings.net);
   if (explain)
     out.explanation = select::explain(out.settings, risk, problem.sample, problem.mu, out.portfolio,

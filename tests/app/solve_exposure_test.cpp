@@ -203,5 +203,22 @@ TEST(SteadyGrowth, AGrossExposureThatNobodyCanWantIsSaid) {
   EXPECT_THAT(said[0], HasSubstr("times the wealth: what is held hardly moves"));
 }
 
+// More names than returns and no shrinkage: long and short positions cancel nearly all risk.
+TEST(NearlySingularWindow, VolatilityAndSharpeRatioAreThoseOfOnePortfolio) {
+  const Folder folder;
+  const std::string prices = folder.path("prices.csv");
+  ASSERT_EQ(
+      run_program({"simulate", "--assets", "60", "--days", "200", "--seed", "4", "--out", prices})
+          .exit_code,
+      0);
+  const Finished solved = run_program(
+      {"solve", "--prices", prices, "--lookback", "50", "-k", "60", "--shrinkage", "0", "--json"});
+  ASSERT_EQ(solved.exit_code, 0) << solved.err;
+  const json answer = json::parse(solved.out);
+  const double sharpe = answer["sharpe"];
+  EXPECT_NEAR(answer["expected_return"].get<double>() / answer["volatility"].get<double>(), sharpe,
+              1e-8 * sharpe);
+}
+
 }  // namespace
 }  // namespace sharpen

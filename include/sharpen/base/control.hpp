@@ -23,7 +23,7 @@ inline void ask(const Stop& stop) {
   if (stop && stop()) throw Interrupted();
 }
 
-// Each may be empty. Called by one thread at a time.
+// Each may be empty. Called by one thread at a time, but for `stop`: any thread may ask it.
 struct Control {
   std::function<void(std::string_view)> stage = {};            // what the work is now
   std::function<void(Index done, Index total)> progress = {};  // in pieces of this stage

@@ -32,8 +32,9 @@ struct Explanation {
 
 // `portfolio` is what a Selector with these settings gave for (risk, sample, mu). The Risk needs
 // Parts::lower for oscar and Parts::root for every other optimizer. A portfolio of invalid input
-// has no explanation: the result is empty. Costs k^2 n beyond one solve, and memory for two
-// matrices (k, k). Throws Interrupted once `stop` says so.
+// has no explanation: the result is empty. Where Sigma_KK needed a jitter, so do the ratios without
+// a name. Costs k^2 n beyond one solve, and memory for matrices (k, k) and (k, n - k). Throws
+// Interrupted once `stop` says so.
 Explanation explain(const SelectSettings& settings, const risk::Risk& risk, Index sample,
                     ConstVec mu, const Portfolio& portfolio, const Stop& stop = {});
 
