@@ -246,7 +246,7 @@ struct Connection::Patience {
 };
 
 void Connection::wait_patiently(std::function<bool()> stop, std::function<void()> say) {
-  patience_ = std::make_shared<Patience>(std::move(stop), std::move(say));
+  patience_ = std::make_shared<Patience>(Patience{std::move(stop), std::move(say)});
   // Nothing may be thrown through SQLite. `waits`: how often it has slept for this lock.
   const auto wait = [](void* patience, int waits) {
     constexpr int kLongest = 50, kLong = 40, kMinute = 1200;  // milliseconds; waits
