@@ -106,8 +106,7 @@ backtest::BacktestSettings backtest_settings(const Method& method, double share,
   t.decision_loss = method.loss;
   t.horizon = method.horizon;
   t.layer.reoptimization = method.reoptimization;
-  t.layer.sizing = s.sizing;
-  t.k = s.k;
+  t.mandate = s;
   t.ensemble = kMembers;
   t.seed = seed;
   return s;
@@ -162,14 +161,11 @@ double sharpe_of(const market::Panel& returns, const backtest::BacktestSettings&
   walk.first_row = kTraining;
   std::vector<Index> rows;
   for (Index row = kTraining; row < returns.rows(); ++row) rows.push_back(row - 1);
-  solve::OptimizerSettings optimizer;
-  optimizer.k = settings.k;
-  optimizer.sizing = settings.sizing;
   backtest::Expectations expected =
       backtest::learned_expectations(returns, rows, {}, &model, threads, {});
   const backtest::OptimizerPolicy policy(
       std::make_unique<backtest::GivenSignal>(returns, rows, std::move(expected.values)),
-      solve::optimizer_named("swap"), optimizer);
+      solve::optimizer_named("swap"), settings);
   const backtest::Run run = backtest::walk_forward(returns, policy, walk, threads);
   return backtest::metrics(run.track(252.0)).sharpe_annualized;
 }

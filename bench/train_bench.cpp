@@ -35,7 +35,7 @@ learn::TrainSettings settings_of(learn::NetworkKind network, Index epochs) {
   s.alpha = 0.5;
   s.epochs = epochs;
   s.patience = epochs;
-  s.layer.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.0063};
+  s.mandate.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.0063};
   return s;
 }
 

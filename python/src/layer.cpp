@@ -155,9 +155,8 @@ layer::LayerSettings layer_settings(const SettingTexts& given, Index n) {
 
 // Throws InputError for what no number of assets could mend.
 void check_layer(const SettingTexts& given) {
-  layer::LayerSettings settings = learn::training_settings(values_of(settings::train, given)).layer;
-  settings.k = 1;
-  settings.validate(1);
+  const learn::TrainSettings settings = learn::training_settings(values_of(settings::train, given));
+  layer::LayerSettings{settings.mandate.mandate(1), settings.layer}.validate(1);
 }
 
 // A layer on one risk model, with the memory of the passes that are not under way.
@@ -310,12 +309,11 @@ nb::tuple decide(const RiskModel& model, const Indices& samples, const Matrix& m
   const Index n = model.risk->n();
   Work work{nb::none()};
   const std::vector<select::Portfolio> portfolios = work.run([&] {
-    const layer::LayerSettings layer = layer_settings(given, n);
-    solve::OptimizerSettings settings;
-    settings.net = layer.net;
-    settings.sizing = layer.sizing;
-    return solve::decide_batch(optimizer_of(optimizer), settings, layer.k, *model.risk,
-                               view(samples), python::view(mu), Threads(threads), work.control());
+    const layer::MandateSettings mandate =
+        learn::training_settings(values_of(settings::train, given)).mandate;
+    return solve::decide_batch(optimizer_of(optimizer), {mandate}, mandate.k.of(n, "k"),
+                               *model.risk, view(samples), python::view(mu), Threads(threads),
+                               work.control());
   });
   std::vector<double> weights, sharpe;
   std::vector<std::string> statuses;

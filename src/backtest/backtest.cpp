@@ -135,11 +135,10 @@ std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
 LearnedSettings learned_settings(const BacktestSettings& settings, Index training) {
   LearnedSettings out;
   out.training = settings.training;
-  out.training.k = settings.k;
+  out.training.mandate = settings;
+  if (settings.training_sizing) out.training.mandate.sizing = *settings.training_sizing;
   out.training.shrinkage = settings.shrinkage;
   out.training.form = settings.form;
-  out.training.layer.sizing = settings.training_sizing.value_or(settings.sizing);
-  out.training.layer.net = settings.net;
   if (!learn::info(settings.framework).decides) out.training.alpha = 0.0;
   out.periods_per_year = settings.periods_per_year;
   out.training_rows = training;
@@ -148,8 +147,8 @@ LearnedSettings learned_settings(const BacktestSettings& settings, Index trainin
 }
 
 // The layer as the last epoch has it.
-layer::LayerSettings last_layer(const BacktestSettings& settings) {
-  layer::LayerSettings layer = settings.training.layer;
+layer::SoftSettings last_layer(const BacktestSettings& settings) {
+  layer::SoftSettings layer = settings.training.layer;
   if (settings.training.beta_final != 0.0) layer.beta = settings.training.beta_final;
   return layer;
 }

@@ -70,7 +70,8 @@ learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSet
   const market::Panel part = first_rows(returns, rows, columns);
   learn::TrainSettings own = settings.training;
   // A count that these assets cannot fill is no mistake: there may be more of them later.
-  if (own.k.percent == 0.0) own.k.count = solve::names_to_hold(own.k, part.n());
+  if (settings::CountOrShare& k = own.mandate.k; k.percent == 0.0)
+    k.count = solve::names_to_hold(k, part.n());
   learn::Model model = learn::train(part, own, settings.periods_per_year, threads, {control});
   extend(model, returns, columns);
   return model;

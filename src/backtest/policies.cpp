@@ -65,11 +65,9 @@ Decider decider(const solve::OptimizerInfo& optimizer, const solve::OptimizerSet
           .make = [&optimizer, settings] { return optimizer.make(settings); }};
 }
 
-Decider soft_decider(const solve::OptimizerSettings& settings, layer::LayerSettings layer) {
-  layer.net = settings.net;
-  layer.sizing = settings.sizing;
+Decider soft_decider(const layer::MandateSettings& settings, const layer::SoftSettings& layer) {
   return {.needs = {.parts = solve::soft_parts(layer)},
-          .make = [layer] { return solve::soft_decision(layer); }};
+          .make = [settings, layer] { return solve::soft_decision(settings, layer); }};
 }
 
 OptimizerPolicy::OptimizerPolicy(std::unique_ptr<const SignalSource> source, Decider decider,

@@ -37,7 +37,7 @@ constexpr std::string_view kOfModel = "the model's";
 
 std::vector<Setting> portfolio_rows() {
   std::vector<Setting> rows = {
-      row("k", {field(&OptimizerSettings::k), field(&learn::TrainSettings::k)},
+      row("k", field(&layer::MandateSettings::k),
           "most names to hold: a count, or a share of the assets such as 10%",
           {.placeholder = "N|P%",
            .bounds = {.low = 1},
@@ -94,7 +94,7 @@ std::vector<Setting> portfolio_rows() {
       row("target-volatility", field(&layer::SizingSettings::target_volatility),
           "volatility a year that volatility sizing aims at",
           {.bounds = kPositive, .roles = of_scale | of_decisions}),
-      row("net", {field(&OptimizerSettings::net), field(&layer::LayerSettings::net)},
+      row("net", field(&layer::MandateSettings::net),
           "whether the net position must not be negative; any needs volatility or gross sizing",
           {.other_commands = predict, .other_words = kOfModel, .roles = of_scale | of_decisions}),
       row("sdr-recovery", field(&OptimizerSettings::sdr_recovery),

@@ -33,7 +33,7 @@ std::string setting_text(const Json& value) {
 Keys<Model> model_keys() {
   return {
       {"n", "number of assets, and names to hold among them", &Model::n},
-      {"k", "", [](auto& m) { return m.settings.k.of(m.n(), "k"); }},
+      {"k", "", [](auto& m) { return m.settings.mandate.k.of(m.n(), "k"); }},
       {"tickers", "the assets, in the model's order", &Model::tickers},
       {"from", "first and last date of the returns it has seen, validation included",
        &Model::first_date},
@@ -139,17 +139,17 @@ Json model_settings(const learn::Model& model) {
   out["decision-loss"] = name_of(s.decision_loss);
   out["horizon"] = s.horizon;
   out["warm-start"] = s.warm_start;
-  out["k"] = count_or_share(s.k);
+  out["k"] = count_or_share(s.mandate.k);
   out["beta"] = s.layer.beta;
   out["beta-final"] = s.beta_final > 0.0 ? s.beta_final : s.layer.beta;
   out["score"] = name_of(s.layer.score);
   out["raw-score"] = s.layer.raw_score;
   out["reoptimization"] = name_of(s.layer.reoptimization);
   out["topk"] = name_of(s.layer.topk);
-  out["sizing"] = name_of(s.layer.sizing.kind);
-  out["offset"] = s.layer.sizing.offset;
-  out["target-volatility"] = s.layer.sizing.target_volatility * std::sqrt(model.periods_per_year);
-  out["net"] = name_of(s.layer.net);
+  out["sizing"] = name_of(s.mandate.sizing.kind);
+  out["offset"] = s.mandate.sizing.offset;
+  out["target-volatility"] = s.mandate.sizing.target_volatility * std::sqrt(model.periods_per_year);
+  out["net"] = name_of(s.mandate.net);
   out["shrinkage"] = s.shrinkage;
   out["form"] = name_of(s.form);
   out["batch"] = s.batch;

@@ -40,8 +40,8 @@ const solve::OptimizerInfo& optimizer_of(const std::string& text) {
 solve::OptimizerSettings optimizer_settings(const Values& values, const Prediction& prediction) {
   const learn::Model& model = prediction.input.model;
   solve::OptimizerSettings settings = solve::optimizer_settings(values);
-  if (!values.has("k")) settings.k = model.settings.k;
-  if (!values.has("net")) settings.net = model.settings.layer.net;
+  if (!values.has("k")) settings.k = model.settings.mandate.k;
+  if (!values.has("net")) settings.net = model.settings.mandate.net;
   settings.shrinkage = prediction.shrinkage;
   settings.sizing = layer::sizing_settings(values, prediction.periods_per_year);
   return settings;

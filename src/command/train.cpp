@@ -192,7 +192,7 @@ Keys<TrainAnswer> train_keys() {
         {"framework", "`pfl` or `dfl`", [](auto& a) { return a.values.text("framework"); }},
         {"preset", "`default` or `paper`", [](auto& a) { return a.values.text("preset"); }},
         {"n", "assets, and most names to hold", [](auto& a) { return a.model.n(); }},
-        {"k", "", [](auto& a) { return a.model.settings.k.of(a.model.n(), "k"); }},
+        {"k", "", [](auto& a) { return a.model.settings.mandate.k.of(a.model.n(), "k"); }},
         {"alpha", "weight of the decision loss; 0 for `pfl`",
          [](auto& a) { return a.model.settings.alpha; }},
         {"network", "`joint` or `shared`, and the parameters of one member",

@@ -248,7 +248,7 @@ void MemberTraining::validate(EpochReport& report, const Threads& threads) {
   // Cash for a network that has overflowed would look like prudence.
   if (!std::all_of(mu.begin(), mu.end(), [](double m) { return std::isfinite(m); }))
     throw diverged(report.epoch, batches());
-  const select::SelectSettings select = {layer_.mandate(), select::ranking_by(layer_.score)};
+  const select::SelectSettings select = {layer_, select::ranking_by(layer_.score)};
   const auto portfolios = select::select_batch(select, *data_->risk, risk_samples,
                                                ConstMat(mu.data(), split.validation, n), threads);
   for (std::size_t v = 0; v < q.size(); ++v) {

@@ -94,8 +94,13 @@ void sizing_fields(Archive& a, Settings& settings) {
 
 template <class Archive, class Settings>
 void layer_fields(Archive& a, Settings& settings) {
-  auto& [k, beta, score, raw_score, reoptimization, sizing, net, topk] = settings;
-  a("layer.k", k);
+  auto& [k, net, sizing] = settings.mandate;
+  auto& [count, percent] = k;
+  auto& [beta, score, raw_score, reoptimization, topk] = settings.layer;
+  a("k", count);
+  a("k", percent);
+  Index unread = 1;  // of the format, which has a k of the layer too
+  a("layer.k", unread);
   a("beta", beta);
   a.choice("score", score, layer::Score::symmetric);
   a("raw-score", raw_score);
@@ -118,10 +123,9 @@ void adam_fields(Archive& a, Settings& settings) {
 
 template <class Archive, class Settings, class Widths>
 void settings_fields(Archive& a, Settings& settings, const Widths& exchange_widths) {
-  auto& [network, hidden, lookback, alpha, mixing, decision_loss, horizon, warm_start, k, layer,
-         beta_final, shrinkage, form, batch, adam, epochs, validation, patience, ensemble, seed] =
-      settings;
-  auto& [count, percent] = k;
+  auto& [network, hidden, lookback, alpha, mixing, decision_loss, horizon, warm_start, mandate,
+         layer, beta_final, shrinkage, form, batch, adam, epochs, validation, patience, ensemble,
+         seed] = settings;
   a.choice("network", network, NetworkKind::shared);
   exchange_widths(hidden);
   a("lookback", lookback);
@@ -130,9 +134,7 @@ void settings_fields(Archive& a, Settings& settings, const Widths& exchange_widt
   a.choice("decision-loss", decision_loss, DecisionLoss::sharpe);
   a("horizon", horizon);
   a("warm-start", warm_start);
-  a("k", count);
-  a("k", percent);
-  layer_fields(a, layer);
+  layer_fields(a, settings);
   a("beta-final", beta_final);
   a("shrinkage", shrinkage);
   a.choice("form", form, risk::Form::low_rank);
@@ -233,7 +235,7 @@ TrainSettings read_settings(ByteReader& in) {
     }
   });
   if (settings.lookback < 1) in.fail("lookback = 0 leaves no window");
-  const auto& [count, percent] = settings.k;
+  const auto& [count, percent] = settings.mandate.k;
   if (percent < 0.0 || percent > 100.0 || (percent == 0.0 && count < 1))
     in.fail("k is neither a count nor a share");
   return settings;

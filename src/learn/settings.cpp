@@ -40,6 +40,7 @@ void check_shape(const TrainSettings& settings, Index n) {
 
 void TrainSettings::validate(Index n) const {
   if (n < 1) throw InputError("a training needs one asset at least");
+  settings::check(mandate);
   settings::check(*this);
   settings::check(adam);
   if (alpha > 0.0 && decision_loss == DecisionLoss::sharpe && batch < 2)
@@ -52,9 +53,7 @@ void TrainSettings::validate(Index n) const {
 }
 
 layer::LayerSettings TrainSettings::layer_for(Index n) const {
-  layer::LayerSettings result = layer;
-  result.k = k.of(n, "k");
-  return result;
+  return {mandate.mandate(mandate.k.of(n, "k")), layer};
 }
 
 Shape TrainSettings::shape(Index n) const {
@@ -70,8 +69,9 @@ TrainSettings training_settings(const settings::Values& values) {
   TrainSettings out;
   settings::fill(values, out);
   settings::fill(values, out.adam);
+  settings::fill(values, out.mandate);
   settings::fill(values, out.layer);
-  out.layer.sizing = layer::sizing_settings(values);
+  out.mandate.sizing = layer::sizing_settings(values);
   if (!framework_named(values.text("framework")).decides) out.alpha = 0.0;
   return out;
 }

@@ -8,6 +8,7 @@ namespace sharpen::solve {
 
 OptimizerSettings optimizer_settings(const settings::Values& values) {
   OptimizerSettings out;
+  settings::fill<layer::MandateSettings>(values, out);
   settings::fill(values, out);
   if (values.takes("periods-per-year") && values.has("periods-per-year"))
     out.sizing = layer::sizing_settings(values);

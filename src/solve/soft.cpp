@@ -48,11 +48,12 @@ class SoftDecision : public Optimizer {
 
 }  // namespace
 
-std::unique_ptr<Optimizer> soft_decision(const layer::LayerSettings& layer) {
-  return std::make_unique<SoftDecision>(layer);
+std::unique_ptr<Optimizer> soft_decision(const layer::MandateSettings& mandate,
+                                         const layer::SoftSettings& layer) {
+  return std::make_unique<SoftDecision>(layer::LayerSettings{mandate.mandate(1), layer});
 }
 
-risk::Parts soft_parts(const layer::LayerSettings& layer) {
+risk::Parts soft_parts(const layer::SoftSettings& layer) {
   const bool cholesky = layer.score == layer::Score::cholesky;
   return {.lower = cholesky,
           .root = !cholesky,

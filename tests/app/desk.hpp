@@ -48,7 +48,7 @@ class Desk {
     model.first_date = "2010-01-04";
     model.last_date = "2014-12-31";
     model.validation_from = "2014-01-02";
-    model.settings.k = {.count = 2, .percent = 0.0};
+    model.settings.mandate.k = {.count = 2, .percent = 0.0};
     for (std::size_t m = 0; m < views.size(); ++m) {
       std::vector<float>& parameters = model.members[m].network.parameters;
       std::fill(parameters.begin(), parameters.end(), 0.0f);

@@ -34,7 +34,7 @@ TEST(Inspect, ShowsTickersDatesSettingsValidationAndVersions) {
   const std::string path = folder.path("m.sharpen");
   learn::Model model = made_model({});
   model.settings.alpha = 0.25;
-  model.settings.k = {.count = 2, .percent = 0.0};
+  model.settings.mandate.k = {.count = 2, .percent = 0.0};
   model.settings.seed = 42;
   model.members[1].validation_sharpe = std::nan("");
   learn::write_model(model, path);

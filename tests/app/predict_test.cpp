@@ -78,12 +78,12 @@ TEST(Predict, HoldsWhatABacktestOfTheModelHolds) {
                                             .members = 3});
   model.first_date = "2010-01-04";
   model.last_date = "2014-12-31";
-  model.settings.k = {.count = 2, .percent = 0.0};
+  model.settings.mandate.k = {.count = 2, .percent = 0.0};
   learn::write_model(model, desk.path("m.sharpen"));
   backtest::BacktestSettings settings;
   settings.framework = backtest::Framework::dfl;
   settings.training = model.settings;
-  settings.k = model.settings.k;
+  settings.k = model.settings.mandate.k;
   settings.lookback = {.count = kLookback, .all = false};
   settings.sizing.kind = layer::Sizing::gross;
   const backtest::BacktestResult walked = backtest::backtest(
@@ -100,9 +100,9 @@ TEST(Predict, HoldsWhatABacktestOfTheModelHolds) {
 TEST(Predict, TakesFromTheModelWhatIsNotGiven) {
   const Desk desk;
   learn::Model model = desk.model("m.sharpen", {{3e-3, 1e-3, -1e-3, 2e-3, 0.5e-3, -2e-3}});
-  model.settings.k = {.count = 0, .percent = 50.0};
+  model.settings.mandate.k = {.count = 0, .percent = 50.0};
   model.settings.shrinkage = 0.3;
-  model.settings.layer.net = layer::Net::any;
+  model.settings.mandate.net = layer::Net::any;
   model.periods_per_year = 52.0;
   learn::write_model(model, desk.path("m.sharpen"));
   const json own = desk.predict({});

@@ -17,8 +17,8 @@
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/model.hpp"
-#include "support/models.hpp"
 #include "support/files.hpp"
+#include "support/models.hpp"
 
 namespace sharpen::learn {
 namespace {
@@ -78,13 +78,12 @@ TrainSettings unusual_settings() {
   s.decision_loss = DecisionLoss::sharpe;
   s.horizon = 3;
   s.warm_start = 4;
-  s.k = {.count = 2, .percent = 0.0};
-  s.layer.k = 2;
+  s.mandate.k = {.count = 2, .percent = 0.0};
   s.layer.beta = 6.5;
   s.layer.score = layer::Score::cholesky;
   s.layer.raw_score = true;
   s.layer.reoptimization = layer::Reoptimization::masked;
-  s.layer.sizing = {.kind = layer::Sizing::volatility, .offset = 0.02, .target_volatility = 0.03};
+  s.mandate.sizing = {.kind = layer::Sizing::volatility, .offset = 0.02, .target_volatility = 0.03};
   s.layer.topk = layer::TopKSolver::bisection;
   s.beta_final = 50.0;
   s.shrinkage = 0.25;
@@ -128,16 +127,15 @@ TEST(ModelFile, KeepsEveryFieldBitForBit) {
   EXPECT_EQ(b.decision_loss, a.decision_loss);
   EXPECT_EQ(b.horizon, a.horizon);
   EXPECT_EQ(b.warm_start, a.warm_start);
-  EXPECT_EQ(b.k, a.k);
-  EXPECT_EQ(b.layer.k, a.layer.k);
+  EXPECT_EQ(b.mandate.k, a.mandate.k);
   EXPECT_EQ(b.layer.beta, a.layer.beta);
   EXPECT_EQ(b.layer.score, a.layer.score);
   EXPECT_EQ(b.layer.raw_score, a.layer.raw_score);
   EXPECT_EQ(b.layer.reoptimization, a.layer.reoptimization);
-  EXPECT_EQ(b.layer.sizing.kind, a.layer.sizing.kind);
-  EXPECT_EQ(b.layer.sizing.offset, a.layer.sizing.offset);
-  EXPECT_EQ(b.layer.sizing.target_volatility, a.layer.sizing.target_volatility);
-  EXPECT_EQ(b.layer.net, a.layer.net);
+  EXPECT_EQ(b.mandate.sizing.kind, a.mandate.sizing.kind);
+  EXPECT_EQ(b.mandate.sizing.offset, a.mandate.sizing.offset);
+  EXPECT_EQ(b.mandate.sizing.target_volatility, a.mandate.sizing.target_volatility);
+  EXPECT_EQ(b.mandate.net, a.mandate.net);
   EXPECT_EQ(b.layer.topk, a.layer.topk);
   EXPECT_EQ(b.beta_final, a.beta_final);
   EXPECT_EQ(b.shrinkage, a.shrinkage);
@@ -166,8 +164,8 @@ TEST(ModelFile, KeepsEveryFieldBitForBit) {
 
 TEST(ModelFile, KeepsAFreeNetPosition) {
   Model model = made_model({});
-  model.settings.layer.net = layer::Net::any;
-  EXPECT_EQ(parse_model(model_bytes(model), "m.sharpen").settings.layer.net, layer::Net::any);
+  model.settings.mandate.net = layer::Net::any;
+  EXPECT_EQ(parse_model(model_bytes(model), "m.sharpen").settings.mandate.net, layer::Net::any);
 }
 
 TEST(ModelFile, KeepsEveryMemberBitForBit) {

@@ -83,13 +83,13 @@ class Pipeline {
     settings_.horizon = mode.horizon;
     settings_.batch = kBatch;
     settings_.validation = 0.2;
-    settings_.k = {.count = 2, .percent = 0.0};
+    settings_.mandate.k = {.count = 2, .percent = 0.0};
     settings_.layer.beta = 3.0;
     settings_.layer.score = mode.score;
     settings_.layer.raw_score = mode.raw;
     settings_.layer.reoptimization = mode.reoptimization;
-    settings_.layer.sizing = {.kind = mode.sizing, .offset = 0.5, .target_volatility = 0.01};
-    settings_.layer.net = mode.net;
+    settings_.mandate.sizing = {.kind = mode.sizing, .offset = 0.5, .target_volatility = 0.01};
+    settings_.mandate.net = mode.net;
     split_ = split_samples(kRows, settings_);
     scaling_ = learn_scaling(view(returns_), split_);
     std::vector<Index> ends;

@@ -20,8 +20,9 @@ TEST(TrainSettings, StartAsThoseOfThePresetDefault) {
   const TrainSettings fresh;
   expect_same(filled, fresh);
   expect_same(filled.adam, fresh.adam);
+  expect_same(filled.mandate, fresh.mandate);
   expect_same(filled.layer, fresh.layer);
-  expect_same(filled.layer.sizing, fresh.layer.sizing);
+  expect_same(filled.mandate.sizing, fresh.mandate.sizing);
 }
 
 TEST(TrainSettings, OfThePaperAreThoseOfItsPreset) {
@@ -33,7 +34,7 @@ TEST(TrainSettings, OfThePaperAreThoseOfItsPreset) {
   EXPECT_EQ(paper.ensemble, 1);
   EXPECT_EQ(paper.validation, 0.0);
   EXPECT_EQ(paper.layer.score, layer::Score::cholesky);
-  EXPECT_EQ(paper.layer.sizing.kind, layer::Sizing::budget);
+  EXPECT_EQ(paper.mandate.sizing.kind, layer::Sizing::budget);
 }
 
 TEST(TrainSettings, APredictionHasNoWeightOnDecisions) {

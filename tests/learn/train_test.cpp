@@ -35,8 +35,8 @@ TrainSettings small_settings() {
   s.ensemble = 1;
   s.hidden = {12, 6};
   s.lookback = 20;
-  s.k = {.count = 3, .percent = 0.0};
-  s.layer.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.006};
+  s.mandate.k = {.count = 3, .percent = 0.0};
+  s.mandate.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.006};
   s.batch = 16;
   s.epochs = 4;
   s.patience = 2;
@@ -417,7 +417,8 @@ TEST(Training, RefusesWhatDoesNotFit) {
     return refusal(s, panel);
   };
   EXPECT_THAT(with([](auto& s) { s.batch = 80; }), HasSubstr("fewer than one batch of 80"));
-  EXPECT_THAT(with([](auto& s) { s.k = {.count = 7, .percent = 0.0}; }), HasSubstr("k = 7"));
+  EXPECT_THAT(with([](auto& s) { s.mandate.k = {.count = 7, .percent = 0.0}; }),
+              HasSubstr("k = 7"));
   EXPECT_THAT(with([](auto& s) { s.alpha = 1.5; }), HasSubstr("alpha = 1.5 is outside [0, 1]"));
   EXPECT_THAT(with([](auto& s) { s.alpha = -0.1; }), HasSubstr("alpha"));
   EXPECT_THAT(with([](auto& s) { s.lookback = 99; }), HasSubstr("lookback = 99 needs 100 rows"));

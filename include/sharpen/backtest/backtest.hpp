@@ -40,8 +40,8 @@ struct BacktestSettings : solve::OptimizerSettings {
   std::string optimizer = "swap";                        // the name of its row
   std::optional<layer::SizingSettings> training_sizing;  // of networks; none: `sizing`
   HistoricRisk historic_risk = HistoricRisk::rolling;
-  // For pfl and dfl, and the layer of a soft decision. Its sizing, shrinkage, k, net and lookback
-  // are those above.
+  // For pfl and dfl, and the layer of a soft decision. Its mandate, shrinkage and lookback are
+  // those above.
   learn::TrainSettings training;
   std::int64_t retrain = 0;  // periods between trainings; 0: once
   DecisionKind decision = DecisionKind::exact;

@@ -102,8 +102,8 @@ struct Decider {
 };
 
 Decider decider(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings);
-// --decision soft. net and sizing of `layer` are the settings'.
-Decider soft_decider(const solve::OptimizerSettings& settings, layer::LayerSettings layer);
+// --decision soft.
+Decider soft_decider(const layer::MandateSettings& settings, const layer::SoftSettings& layer);
 
 // mu from the source, Sigma of the window or of the training part: a portfolio by any optimizer.
 class OptimizerPolicy : public Policy {

@@ -22,17 +22,16 @@
 
 namespace sharpen::layer {
 
-struct LayerSettings {
-  Index k = 1;
+// How the layer selects and solves again.
+struct SoftSettings {
   double beta = 5.0;
   Score score = Score::symmetric;
   bool raw_score = false;  // keep the paper's scale of the score
   Reoptimization reoptimization = Reoptimization::restricted;
-  SizingSettings sizing;
-  Net net = Net::positive;  // any: not with budget sizing
   TopKSolver topk = TopKSolver::newton;
+};
 
-  Mandate mandate() const { return {.k = k, .net = net, .sizing = sizing}; }
+struct LayerSettings : Mandate, SoftSettings {
   void validate(Index n) const;  // throws InputError naming field, value and bound
 };
 

@@ -37,15 +37,6 @@ enum class DecisionLoss {
 constexpr std::array<std::string_view, 2> names(DecisionLoss) { return {"return", "sharpe"}; }
 constexpr std::string_view name(DecisionLoss value) { return name_of(value); }
 
-// The layer's own defaults, but masked (docs/learning.md says why), and sized to a volatility of
-// 10 % a year of 252 periods.
-inline layer::LayerSettings trained_layer() {
-  layer::LayerSettings layer;
-  layer.reoptimization = layer::Reoptimization::masked;
-  layer.sizing = layer::per_period({.kind = layer::Sizing::volatility}, 252.0);
-  return layer;
-}
-
 // The defaults are those of --preset default.
 struct TrainSettings {
   // Predictor.
@@ -60,10 +51,11 @@ struct TrainSettings {
   Index horizon = 1;     // h: the target is the mean return of the next h periods
   Index warm_start = 1;  // epochs of prediction only before alpha applies, in the last one at least
 
-  // Layer. layer.k is not read: `k` says it, for any number of assets. layer.beta is of the first
-  // epoch.
-  settings::CountOrShare k = {.count = 0, .percent = 10.0};
-  layer::LayerSettings layer = trained_layer();
+  // Layer: sized to a volatility of 10 % a year of 252 periods, and masked (docs/learning.md says
+  // why). layer.beta is of the first epoch.
+  layer::MandateSettings mandate = {
+      .sizing = layer::per_period({.kind = layer::Sizing::volatility}, 252.0)};
+  layer::SoftSettings layer = {.reoptimization = layer::Reoptimization::masked};
   double beta_final = 0.0;  // beta of the last epoch, reached geometrically; 0: constant
   double shrinkage = risk::kWindowShrinkage;
   risk::Form form = risk::Form::automatic;
@@ -80,8 +72,8 @@ struct TrainSettings {
 
   // Throws InputError naming field, value and bound. n: assets.
   void validate(Index n) const;
-  Shape shape(Index n) const;                     // of one network
-  layer::LayerSettings layer_for(Index n) const;  // with its k
+  Shape shape(Index n) const;  // of one network
+  layer::LayerSettings layer_for(Index n) const;
 };
 
 // Of a command that takes the settings of a training. framework = pfl is a training with alpha 0.

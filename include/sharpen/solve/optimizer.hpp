@@ -22,17 +22,12 @@
 namespace sharpen::solve {
 
 // What an optimizer is told before it sees any assets.
-struct OptimizerSettings {
-  settings::CountOrShare k = {.count = 0, .percent = 10.0};  // of the assets of the day
-  layer::Net net = layer::Net::positive;
-  layer::SizingSettings sizing = {};  // its target volatility is per period
+struct OptimizerSettings : layer::MandateSettings {
   double shrinkage = risk::kWindowShrinkage;
   risk::Form form = risk::Form::automatic;
   baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for sdr
   bool sdr_monthly = false;  // match: find kappa for the first period of a month, then keep it
   double sdr_gap = 0.0;      // for sdr: the relative gap wanted; 0: what suits the number of assets
-
-  layer::Mandate mandate(Index names) const { return {.k = names, .net = net, .sizing = sizing}; }
 };
 
 // The count among m assets: at least 1, at most m.
@@ -84,7 +79,8 @@ class Optimizer {
 
 // --decision soft: the layer's own weights as training sees them (layer/sparse_tangent.hpp), which
 // are not sparse. The problem's k counts. The risk model needs soft_parts(layer).
-std::unique_ptr<Optimizer> soft_decision(const layer::LayerSettings& layer);
-risk::Parts soft_parts(const layer::LayerSettings& layer);
+std::unique_ptr<Optimizer> soft_decision(const layer::MandateSettings& mandate,
+                                         const layer::SoftSettings& layer);
+risk::Parts soft_parts(const layer::SoftSettings& layer);
 
 }  // namespace sharpen::solve
