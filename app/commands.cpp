@@ -110,8 +110,8 @@ void run_compare(const Values& values) {
 
 std::string epoch_text(const learn::EpochReport& report, std::int64_t ensemble) {
   std::string text = fmt::format("epoch {}, loss {:.3g}", report.epoch, report.loss);
-  if (!std::isnan(report.validation_sharpe))
-    text += fmt::format(", validation Sharpe {:.3f} (best: epoch {})", report.validation_sharpe,
+  if (report.validation_sharpe)
+    text += fmt::format(", validation Sharpe {:.3f} (best: epoch {})", *report.validation_sharpe,
                         report.best_epoch);
   return ensemble > 1 ? fmt::format("member {}, {}", report.member + 1, text) : text;
 }

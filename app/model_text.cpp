@@ -33,7 +33,7 @@ std::string validation_text(const Model& model) {
   if (model.validation_from.empty()) return "none: all epochs were run";
   std::vector<double> sharpes;
   for (const learn::Member& member : model.members)
-    sharpes.push_back(member.validation_sharpe * std::sqrt(model.periods_per_year));
+    sharpes.push_back(member.yearly_sharpe(model.periods_per_year).value_or(std::nan("")));
   const Spread s = spread(sharpes);
   return fmt::format("from {}: Sharpe {:.2f}{} annualised, which chose the epoch and flatters",
                      model.validation_from, s.mean,
@@ -63,8 +63,8 @@ std::string wrapped_tickers(const std::vector<std::string>& tickers) {
 }
 
 std::string members_table(const Model& model) {
-  const auto number = [](double value) {
-    return std::isfinite(value) ? fmt::format("{:.4g}", value) : std::string("-");
+  const auto number = [](std::optional<double> value) {
+    return value && std::isfinite(*value) ? fmt::format("{:.4g}", *value) : std::string("-");
   };
   std::vector<std::vector<std::string>> rows;
   for (std::size_t m = 0; m < model.members.size(); ++m) {
@@ -72,7 +72,7 @@ std::string members_table(const Model& model) {
     rows.push_back({std::to_string(m + 1), std::to_string(member.epochs),
                     std::to_string(member.best_epoch), number(member.validation_loss),
                     number(member.validation_sharpe),
-                    number(member.validation_sharpe * std::sqrt(model.periods_per_year))});
+                    number(member.yearly_sharpe(model.periods_per_year))});
   }
   return render_table({"member", "epochs", "best", "validation loss", "Sharpe", "annualised"},
                       rows);

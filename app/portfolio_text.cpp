@@ -99,8 +99,9 @@ std::string bound_line(const command::Solution& solution) {
       fmt::format("bound      no {} names reach more than {} per period, {} annualised ({} bound)",
                   solution.settings.k, number(bound.sharpe),
                   number(solution.annualized(bound.sharpe)), baseline::name(bound.from));
-  const double share = solution.share_of_bound();
-  return text + (std::isnan(share) ? "\n" : fmt::format("; {} of it is reached\n", percent(share)));
+  if (const std::optional<double> share = solution.share_of(bound.sharpe))
+    text += fmt::format("; {} of it is reached", percent(*share));
+  return text + "\n";
 }
 
 std::string title(const command::Solution& solution) {
@@ -133,8 +134,8 @@ std::vector<std::string> holdings_row(const command::Prediction& prediction, Ind
                                   number_or_dash(prediction.weight(asset))};
   if (const auto& sizes = prediction.sizes) {
     const std::string& ticker = prediction.ticker(asset);
-    row.push_back(shortest(sizes->price(ticker)));
-    row.push_back(command::share_text(sizes->shares(ticker, prediction.weight(asset))));
+    row.push_back(shortest(*sizes->price(ticker)));
+    row.push_back(command::share_text(*sizes->shares(ticker, prediction.weight(asset))));
   }
   if (prediction.members() > 1)
     row.insert(row.end(),
@@ -165,8 +166,8 @@ std::string trades_table(const command::Prediction& prediction) {
   for (const command::TradeRow& row : prediction.trades) {
     rows.push_back({printable(row.asset, kWidestName), number_or_dash(row.from),
                     number_or_dash(row.to), number_or_dash(row.trade())});
-    const std::string shares = command::share_text(row.shares());
-    if (prediction.sizes) rows.back().push_back(shares.empty() ? "-" : shares);
+    if (prediction.sizes)
+      rows.back().push_back(row.shares ? command::share_text(row.shares->trade()) : "-");
   }
   return render_table(header, rows) + "\n";
 }
@@ -213,8 +214,9 @@ std::string solve_text(const command::Solution& solution) {
                      periods(solution.periods_per_year),
                      solution.input.window ? "of the window itself" : "of the given moments");
   out += fmt::format("full       {}", sharpe(solution.full_sharpe));
-  const double share = solution.share_of_full();
-  out += std::isnan(share) ? "\n" : fmt::format("; {} of it is kept\n", percent(share));
+  if (const std::optional<double> share = solution.share_of(solution.full_sharpe))
+    out += fmt::format("; {} of it is kept", percent(*share));
+  out += "\n";
   if (solution.bound) out += bound_line(solution);
   out += exposure_line(solution);
   if (solution.explanation) out += left_out_line(solution);

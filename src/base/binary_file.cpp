@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -128,6 +129,10 @@ void ByteWriter::little_endian(std::uint64_t value, int size) {
 
 void ByteWriter::f64(double value) { u64(std::bit_cast<std::uint64_t>(value)); }
 
+void ByteWriter::maybe(std::optional<double> value) {
+  f64(value.value_or(std::numeric_limits<double>::quiet_NaN()));
+}
+
 void ByteWriter::text(std::string_view value) {
   if (value.size() > std::numeric_limits<std::uint32_t>::max())
     throw InputError("a text of more than 4 GB cannot be written; shorten it");
@@ -193,6 +198,11 @@ std::uint8_t ByteReader::u8() { return static_cast<std::uint8_t>(little_endian(1
 std::uint32_t ByteReader::u32() { return static_cast<std::uint32_t>(little_endian(4)); }
 std::uint64_t ByteReader::u64() { return little_endian(8); }
 double ByteReader::f64() { return std::bit_cast<double>(u64()); }
+
+std::optional<double> ByteReader::maybe() {
+  const double value = f64();
+  return std::isnan(value) ? std::nullopt : std::optional(value);
+}
 
 std::string ByteReader::text(std::string_view field) {
   const std::size_t size = u32();

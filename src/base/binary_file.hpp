@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,7 @@ class ByteWriter {
   void u32(std::uint32_t value) { little_endian(value, 4); }
   void u64(std::uint64_t value) { little_endian(value, 8); }
   void f64(double value);
+  void maybe(std::optional<double> value);  // none is written as NaN
   void text(std::string_view value);
   void floats(std::span<const float> values);
   void doubles(std::span<const double> values);
@@ -62,6 +64,7 @@ class ByteReader {
   std::uint32_t u32();
   std::uint64_t u64();
   double f64();
+  std::optional<double> maybe();
   std::string text(std::string_view field);
   // The count of an array whose elements take at least `least` bytes each.
   std::size_t count(std::string_view field, std::size_t least);

@@ -197,14 +197,14 @@ Keys<Answer> period_keys() {
 // Trainings are described in words.
 Json trainings(const Answer& answer) {
   if (!answer.result.regret) return absent();
-  const double root_year = std::sqrt(answer.settings.periods_per_year);
   Json out = Json::array();
   for (const backtest::TrainingRecord& training : answer.result.trainings) {
     Json members = Json::array();
     for (const learn::Member& member : training.members)
       members.push_back({{"epochs", member.epochs},
                          {"best_epoch", member.best_epoch},
-                         {"validation_sharpe_annualized", member.validation_sharpe * root_year}});
+                         {"validation_sharpe_annualized",
+                          value_or_null(member.yearly_sharpe(answer.settings.periods_per_year))}});
     out.push_back({{"from", training.first_date},
                    {"to", training.last_date},
                    {"members", std::move(members)}});

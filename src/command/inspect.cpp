@@ -167,18 +167,20 @@ Json model_settings(const learn::Model& model) {
 std::vector<ModelMember> members_of(const learn::Model& model) {
   std::vector<ModelMember> out;
   for (const learn::Member& member : model.members)
-    out.push_back({&member, std::sqrt(model.periods_per_year)});
+    out.push_back({&member, model.periods_per_year});
   return out;
 }
 
 Keys<ModelMember> member_keys(std::string_view epochs, std::string_view loss,
                               std::string_view sharpe) {
-  return {{"epochs", epochs, [](auto& m) { return m.member->epochs; }},
-          {"best_epoch", "", [](auto& m) { return m.member->best_epoch; }},
-          {"validation_loss", loss, [](auto& m) { return m.member->validation_loss; }},
-          {"validation_sharpe", sharpe, [](auto& m) { return m.member->validation_sharpe; }},
-          {"validation_sharpe_annualized", "",
-           [](auto& m) { return m.member->validation_sharpe * m.root; }}};
+  return {
+      {"epochs", epochs, [](auto& m) { return m.member->epochs; }},
+      {"best_epoch", "", [](auto& m) { return m.member->best_epoch; }},
+      {"validation_loss", loss, [](auto& m) { return value_or_null(m.member->validation_loss); }},
+      {"validation_sharpe", sharpe,
+       [](auto& m) { return value_or_null(m.member->validation_sharpe); }},
+      {"validation_sharpe_annualized", "",
+       [](auto& m) { return value_or_null(m.member->yearly_sharpe(m.periods_per_year)); }}};
 }
 
 settings::Values follow_model(const settings::Values& values, const learn::Model& model) {

@@ -10,10 +10,10 @@ namespace sharpen::command {
 // Under the names that flags have, with values as flags take them.
 Json model_settings(const learn::Model& model);
 
-// One of the networks of a model, and the factor that makes a Sharpe ratio one of a year.
+// One of the networks of a model.
 struct ModelMember {
   const learn::Member* member;
-  double root;
+  double periods_per_year;
 };
 std::vector<ModelMember> members_of(const learn::Model& model);
 // Epochs and validation; what they mean depends on the command.

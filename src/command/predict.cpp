@@ -120,7 +120,7 @@ void warn_of_strangers(const std::vector<NamedWeight>& previous, Prediction& pre
   for (const NamedWeight& position : previous) {
     if (position.weight == 0.0 || std::ranges::find(known, position.asset) != known.end()) continue;
     strangers.push_back(position.asset);
-    if (prediction.sizes && std::isnan(prediction.sizes->price(position.asset)))
+    if (prediction.sizes && !prediction.sizes->price(position.asset))
       priceless.push_back(position.asset);
   }
   if (!strangers.empty())
@@ -206,9 +206,8 @@ void write_files(const Prediction& prediction) {
 TradeRow row_of(const std::string& asset, double from, double to, const Sizes* sizes) {
   TradeRow row{.asset = asset, .from = from, .to = to};
   if (sizes == nullptr) return row;
-  row.price = sizes->price(asset);
-  row.shares_from = sizes->shares(asset, from);
-  row.shares_to = sizes->shares(asset, to);
+  if (const std::optional<double> price = sizes->price(asset))
+    row.shares = {*price, *sizes->shares(asset, from), *sizes->shares(asset, to)};
   return row;
 }
 
@@ -251,7 +250,7 @@ std::vector<Index> Prediction::held_by_members_only() const {
 double Prediction::cash() const {
   double invested = 0.0;
   for (const Index i : held())
-    invested += sizes->shares(ticker(i), weight(i)) * sizes->price(ticker(i));
+    invested += *sizes->shares(ticker(i), weight(i)) * *sizes->price(ticker(i));
   return sizes->capital - invested;
 }
 
@@ -259,20 +258,21 @@ bool Prediction::refused() const {
   return values.flag("require-ok") && portfolio.outcome.status != Status::ok;
 }
 
-double Sizes::price(const std::string& asset) const {
+std::optional<double> Sizes::price(const std::string& asset) const {
   const auto found = prices.find(asset);
-  return found == prices.end() ? std::numeric_limits<double>::quiet_NaN() : found->second;
+  return found == prices.end() ? std::nullopt : std::optional(found->second);
 }
 
-double Sizes::shares(const std::string& asset, double weight) const {
-  const double each = price(asset);
-  const double count = std::round(weight * capital / each / lot) * lot;
+std::optional<double> Sizes::shares(const std::string& asset, double weight) const {
+  const std::optional<double> each = price(asset);
+  if (!each) return std::nullopt;
+  const double count = std::round(weight * capital / *each / lot) * lot;
   constexpr double kMost = 9007199254740992.0;  // 2^53: beyond it not every count is a number
   if (std::abs(count) > kMost)
     throw InputError(fmt::format(
         "capital = {} makes more shares of {} than can be counted: its weight is {}, its price {}; "
         "correct one of them",
-        shortest(capital), printable(asset, 24), shortest(weight), shortest(each)));
+        shortest(capital), printable(asset, 24), shortest(weight), shortest(*each)));
   return count == 0.0 ? 0.0 : count;  // no -0
 }
 
@@ -299,8 +299,9 @@ std::string trade_csv(const std::vector<TradeRow>& trades, bool with_shares) {
     out += fmt::format("{},{},{},{}", csv_field(row.asset), shortest(row.from), shortest(row.to),
                        shortest(row.trade()));
     if (with_shares)
-      out += fmt::format(",{},{}", std::isnan(row.price) ? "" : shortest(row.price),
-                         share_text(row.shares()));
+      out += row.shares ? fmt::format(",{},{}", shortest(row.shares->price),
+                                      share_text(row.shares->trade()))
+                        : ",,";
     out += "\n";
   }
   return out;
@@ -312,8 +313,6 @@ double turnover(const std::vector<TradeRow>& trades) {
   return sum;
 }
 
-std::string share_text(double shares) {
-  return std::isnan(shares) ? std::string() : fmt::format("{:.0f}", shares);
-}
+std::string share_text(double shares) { return fmt::format("{:.0f}", shares); }
 
 }  // namespace sharpen::command

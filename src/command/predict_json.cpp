@@ -15,8 +15,8 @@ enum Part { kPortfolio, kReasons, kAccount };
 constexpr std::string_view kAsSolve = "as for `sharpen solve`";
 
 // A count of shares as a whole number; null where it is not known.
-Json share_count(double shares) {
-  return std::isnan(shares) ? Json(nullptr) : Json(static_cast<std::int64_t>(shares));
+Json share_count(std::optional<double> shares) {
+  return shares ? Json(static_cast<std::int64_t>(*shares)) : Json(nullptr);
 }
 
 Json text_or_null(const settings::Values& values, std::string_view name) {
@@ -57,7 +57,7 @@ Keys<Name> holding_keys() {
       {"price", "last price",
        [](auto& name) {
          const auto& sizes = name.prediction->sizes;
-         return sizes ? Json(sizes->price(name.asset())) : absent();
+         return sizes ? value_or_null(sizes->price(name.asset())) : absent();
        },
        kAccount},
       {"shares", "shares wanted: `weight` × `capital` / `price`, rounded to whole lots",
@@ -95,8 +95,10 @@ std::vector<Traded> traded(const Prediction& prediction) {
 
 Keys<Traded> trade_keys() {
   const auto in_shares = [](auto value) {
-    return
-        [value](const Traded& trade) { return trade.with_shares ? value(*trade.row) : absent(); };
+    return [value](const Traded& trade) {
+      if (!trade.with_shares) return absent();
+      return trade.row->shares ? Json(value(*trade.row->shares)) : Json(nullptr);
+    };
   };
   return {
       {"asset", "weight held, weight wanted, their difference",
@@ -105,12 +107,12 @@ Keys<Traded> trade_keys() {
       {"to", "", [](auto& trade) { return trade.row->to; }},
       {"trade", "", [](auto& trade) { return trade.row->trade(); }},
       {"price", "last price; `null` where the file has none",
-       in_shares([](auto& row) { return Json(row.price); }), kAccount},
+       in_shares([](auto& shares) { return shares.price; }), kAccount},
       {"shares_from", "the two weights in shares, each rounded to whole lots",
-       in_shares([](auto& row) { return share_count(row.shares_from); }), kAccount},
-      {"shares_to", "", in_shares([](auto& row) { return share_count(row.shares_to); }), kAccount},
+       in_shares([](auto& shares) { return share_count(shares.from); }), kAccount},
+      {"shares_to", "", in_shares([](auto& shares) { return share_count(shares.to); }), kAccount},
       {"shares", "their difference: what to buy, or to sell if it is negative",
-       in_shares([](auto& row) { return share_count(row.shares()); }), kAccount},
+       in_shares([](auto& shares) { return share_count(shares.trade()); }), kAccount},
   };
 }
 
@@ -127,9 +129,7 @@ Keys<Prediction> figure_keys() {
       {"full_sharpe", "the same without a bound on the number of names", &Prediction::full_sharpe},
       {"full_sharpe_annualized", "", [](auto& p) { return p.annualized(p.full_sharpe); }},
       {"share_of_full", "`sharpe` / `full_sharpe`; `null` where there is none to keep",
-       [](auto& p) {
-         return p.full_sharpe > 0.0 ? Json(p.portfolio.sharpe / p.full_sharpe) : Json(nullptr);
-       }},
+       [](auto& p) { return value_or_null(p.share_of(p.full_sharpe)); }},
       {"gross_exposure", "Σ\\|wᵢ\\| and Σwᵢ", [](auto& p) { return p.exposure.gross; }},
       {"net_exposure", "", [](auto& p) { return p.exposure.net; }},
       {"expected_return", "μᵀw per period", [](auto& p) { return p.exposure.expected_return; }},

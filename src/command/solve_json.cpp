@@ -46,7 +46,7 @@ Keys<Solution> portfolio_keys() {
        [](auto& s) { return s.annualized(s.full_sharpe); }},
       {"share_of_full",
        "`sharpe` / `full_sharpe`; `null` where there is no full Sharpe ratio to keep",
-       &Solution::share_of_full},
+       [](auto& s) { return value_or_null(s.share_of(s.full_sharpe)); }},
       {"gross_exposure", "Σ\\|wᵢ\\|", [](auto& s) { return s.exposure.gross; }},
       {"net_exposure", "Σwᵢ", [](auto& s) { return s.exposure.net; }},
       {"expected_return", "μᵀw per period", [](auto& s) { return s.exposure.expected_return; }},
@@ -104,7 +104,7 @@ Keys<Solution> bound_keys() {
        {"share_of_bound",
         "`sharpe` / `sharpe_upper_bound`: what is reached for certain of the best possible; `null` "
         "where the bound is not positive",
-        of([](auto& s) { return s.share_of_bound(); })},
+        of([](auto& s) { return value_or_null(s.share_of(s.bound->sharpe)); })},
        {"bound_from", "`sdp` or `perspective`: which relaxation the bound comes from",
         of([](auto& s) { return baseline::name(s.bound->from); })},
        {"bound_status",

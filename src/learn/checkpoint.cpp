@@ -51,8 +51,8 @@ std::string checkpoint_bytes(std::uint64_t identity, const MemberState& state, b
   out.text(cpu);
   out.u64(static_cast<std::uint64_t>(state.epoch));
   out.u64(static_cast<std::uint64_t>(state.best_epoch));
-  out.f64(state.best_loss);
-  out.f64(state.best_sharpe);
+  out.maybe(state.best_loss);
+  out.maybe(state.best_sharpe);
   out.floats(state.best.parameters);
   out.u8(finished ? 1 : 0);
   if (!finished) {
@@ -82,8 +82,8 @@ std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
   state.best_epoch = static_cast<Index>(in.u64());
   if (state.epoch < 1 || state.best_epoch < 1 || state.best_epoch > state.epoch)
     in.fail("its epochs are out of order");
-  state.best_loss = in.f64();
-  state.best_sharpe = in.f64();
+  state.best_loss = in.maybe();
+  state.best_sharpe = in.maybe();
   state.best.shape = state.network.shape = shape;
   state.best.parameters = read("best parameters");
   const std::uint8_t flag = in.u8();

@@ -108,12 +108,11 @@ Index MemberTraining::batches() const {
 }
 
 Member MemberTraining::result() const {
-  const bool validated = data_->split.validation > 0;
   return {.network = state_.best,
           .epochs = state_.epoch,
           .best_epoch = state_.best_epoch,
-          .validation_loss = validated ? state_.best_loss : kNaN,
-          .validation_sharpe = validated ? state_.best_sharpe : kNaN};
+          .validation_loss = state_.best_loss,
+          .validation_sharpe = state_.best_sharpe};
 }
 
 Index MemberTraining::warm_start() const {
@@ -231,7 +230,6 @@ EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) 
 // By what would be held: the k best by the layer's score, re-solved. So the measure knows neither
 // beta nor the mode of re-optimisation, and is the same for every alpha.
 void MemberTraining::validate(EpochReport& report, const Threads& threads) {
-  report.validation_loss = report.validation_sharpe = kNaN;
   const SampleSplit& split = data_->split;
   if (split.validation == 0) return;
   const Index n = data_->n();

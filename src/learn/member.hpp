@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "learn/objective.hpp"
@@ -36,8 +37,8 @@ struct MemberState {
   Network<float> network;
   AdamState<float> adam;
   Network<float> best;
-  Index best_epoch = 0;  // 0: none yet
-  double best_loss = 0.0, best_sharpe = 0.0;
+  Index best_epoch = 0;                          // 0: none yet
+  std::optional<double> best_loss = {}, best_sharpe = {};  // with validation
   std::string cpu;  // the kind (cpu_kind()) that a checkpoint was written on; "" if unknown
 };
 

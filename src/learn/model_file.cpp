@@ -39,8 +39,7 @@ class Writing {
   void choice(std::string_view, Choice value, Choice) {
     out_.u8(static_cast<std::uint8_t>(value));
   }
-  // A number that was perhaps not computed.
-  void maybe(std::string_view, double value) { out_.f64(value); }
+  void operator()(std::string_view, std::optional<double> value) { out_.maybe(value); }
 
  private:
   ByteWriter& out_;
@@ -77,7 +76,7 @@ class Reading {
       in_.fail(fmt::format("{} = {} is no choice this program knows", field, found));
     value = static_cast<Choice>(found);
   }
-  void maybe(std::string_view, double& value) { value = in_.f64(); }
+  void operator()(std::string_view, std::optional<double>& value) { value = in_.maybe(); }
 
  private:
   ByteReader& in_;
@@ -161,8 +160,8 @@ template <class Archive, class AMember>
 void member_fields(Archive& a, AMember& member) {
   a("epochs run", member.epochs);
   a("best epoch", member.best_epoch);
-  a.maybe("validation loss", member.validation_loss);
-  a.maybe("validation sharpe", member.validation_sharpe);
+  a("validation loss", member.validation_loss);
+  a("validation sharpe", member.validation_sharpe);
 }
 
 // Parameters of a network of these settings for n assets; the greatest number if they are more.

@@ -66,6 +66,11 @@ Scaling learn_scaling(ConstMat returns, const SampleSplit& split) {
   return scaling;
 }
 
+std::optional<double> Member::yearly_sharpe(double periods_per_year) const {
+  if (!validation_sharpe) return std::nullopt;
+  return *validation_sharpe * std::sqrt(periods_per_year);
+}
+
 double Scaling::unit() const {
   double sum = 0.0;
   for (const double s : scale) sum += s * s;

@@ -183,13 +183,7 @@ void choose(const OptimizerInfo& optimizer, const OptimizerSettings& settings,
             const Problem& problem, Choice& out) {
   out.optimizer = optimizer.name;
   out.settings = select_settings(optimizer, settings, problem.k);
-  Answer answer;
-  optimizer.make(settings)->decide(problem, answer);
-  out.portfolio = std::move(answer.portfolio);
-  out.iterations = answer.iterations;
-  out.certified = answer.certified;
-  out.sdr = answer.sdr;
-  out.bound = answer.bound;
+  optimizer.make(settings)->decide(problem, out);
 }
 
 void measure(const Problem& problem, bool explain, Choice& out) {
@@ -207,14 +201,8 @@ void measure(const Problem& problem, bool explain, Choice& out) {
                                       problem.stop);
 }
 
-double Solution::share_of_full() const {
-  return full_sharpe > 0.0 ? portfolio.sharpe / full_sharpe
-                           : std::numeric_limits<double>::quiet_NaN();
-}
-
-double Solution::share_of_bound() const {
-  return bound && bound->sharpe > 0.0 ? portfolio.sharpe / bound->sharpe
-                                      : std::numeric_limits<double>::quiet_NaN();
+std::optional<double> Choice::share_of(double sharpe) const {
+  return sharpe > 0.0 ? std::optional(portfolio.sharpe / sharpe) : std::nullopt;
 }
 
 std::string_view Choice::status_text() const {

@@ -29,8 +29,8 @@ std::string expectations_bytes(const backtest::Expectations& found) {
     for (const learn::Member& member : training.members) {
       out.u64(static_cast<std::uint64_t>(member.epochs));
       out.u64(static_cast<std::uint64_t>(member.best_epoch));
-      out.f64(member.validation_loss);
-      out.f64(member.validation_sharpe);
+      out.maybe(member.validation_loss);
+      out.maybe(member.validation_sharpe);
     }
   }
   return out.finish();
@@ -52,8 +52,8 @@ backtest::Expectations parse_expectations(std::string_view bytes, std::string_vi
     for (learn::Member& member : training.members) {
       member.epochs = static_cast<Index>(in.u64());
       member.best_epoch = static_cast<Index>(in.u64());
-      member.validation_loss = in.f64();
-      member.validation_sharpe = in.f64();
+      member.validation_loss = in.maybe();
+      member.validation_sharpe = in.maybe();
     }
   }
   in.finish();

@@ -36,7 +36,7 @@ TEST(Inspect, ShowsTickersDatesSettingsValidationAndVersions) {
   model.settings.alpha = 0.25;
   model.settings.mandate.k = {.count = 2, .percent = 0.0};
   model.settings.seed = 42;
-  model.members[1].validation_sharpe = std::nan("");
+  model.members[1].validation_sharpe.reset();
   learn::write_model(model, path);
   const json answer = json::parse(shown({"inspect", path, "--json"}));
   EXPECT_EQ(answer["schema_version"], 1);

@@ -110,7 +110,7 @@ Model unusual_model() {
   model.periods_per_year = 52.0;
   model.scaling.mean = {1e-4, -2e-4, 3e-4};
   model.scaling.scale = {0.011, 0.021, 0.031};
-  model.members[1].validation_loss = std::nan("");
+  model.members[1].validation_loss.reset();
   model.members[1].validation_sharpe = -std::numeric_limits<double>::infinity();
   return model;
 }

@@ -133,7 +133,7 @@ TEST_P(EveryTraining, LearnsNothingFromTheValidationButWhenToStop) {
     TrainControl control;
     control.epoch = [&](const EpochReport& report) {
       losses.push_back(report.prediction_loss);
-      validation.push_back(report.validation_loss);
+      validation.push_back(*report.validation_loss);
     };
     scaling = train(panel, s, 252.0, Threads(1), control).scaling;
     return std::pair(losses, validation);
@@ -219,7 +219,7 @@ TEST(Training, RunsAllEpochsWithoutValidation) {
   const Model model = train(simulated_returns(6, 120, 5), s, 252.0, Threads(1));
   EXPECT_EQ(model.members[0].epochs, s.epochs);
   EXPECT_EQ(model.members[0].best_epoch, s.epochs);
-  EXPECT_TRUE(std::isnan(model.members[0].validation_sharpe));
+  EXPECT_FALSE(model.members[0].validation_sharpe);
   EXPECT_EQ(model.validation_from, "");
 }
 

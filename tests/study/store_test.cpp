@@ -137,7 +137,6 @@ TEST(Store, ExpectationsKeepEveryBitUntilTheyAreDropped) {
   learn::Member member;
   member.epochs = 9;
   member.best_epoch = 4;
-  member.validation_loss = std::numeric_limits<double>::quiet_NaN();
   member.validation_sharpe = 0.125;
   made.trainings = {{"2010-01-04", "2019-12-30", {member, member}}};
   const Results plan = small_plan();
@@ -160,7 +159,7 @@ TEST(Store, ExpectationsKeepEveryBitUntilTheyAreDropped) {
   ASSERT_EQ(found->trainings[0].members.size(), 2U);
   EXPECT_EQ(found->trainings[0].members[1].epochs, 9);
   EXPECT_EQ(found->trainings[0].members[1].best_epoch, 4);
-  EXPECT_TRUE(std::isnan(found->trainings[0].members[1].validation_loss));
+  EXPECT_FALSE(found->trainings[0].members[1].validation_loss);
   EXPECT_EQ(found->trainings[0].members[1].validation_sharpe, 0.125);
   store.drop_expectations("a");
   store.drop_expectations("never there");

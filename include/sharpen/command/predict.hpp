@@ -31,19 +31,22 @@ struct Sizes {
   double lot = 1.0;
   std::unordered_map<std::string, double> prices = {};
 
-  double price(const std::string& asset) const;                  // NaN if there is none
-  double shares(const std::string& asset, double weight) const;  // NaN without a price
+  std::optional<double> price(const std::string& asset) const;  // the last, if there is one
+  std::optional<double> shares(const std::string& asset, double weight) const;  // with a price
 };
 
 struct TradeRow {
+  struct Shares {
+    double price = 0.0, from = 0.0, to = 0.0;
+
+    double trade() const { return to - from; }
+  };
+
   std::string asset;
-  double from = 0.0, to = 0.0;  // weights
-  // NaN without sizes, or without a price.
-  double price = std::numeric_limits<double>::quiet_NaN();
-  double shares_from = price, shares_to = price;
+  double from = 0.0, to = 0.0;        // weights
+  std::optional<Shares> shares = {};  // with sizes and a price
 
   double trade() const { return to - from; }
-  double shares() const { return shares_to - shares_from; }
 };
 
 // Wanted names first, in their order, then names that are only held. `sizes` may be null.
@@ -57,7 +60,7 @@ std::string trade_csv(const std::vector<TradeRow>& trades, bool with_shares);
 // Sum of |trade|.
 double turnover(const std::vector<TradeRow>& trades);
 
-// A share count in full: 100000, not 1e+05; "" for NaN.
+// A share count in full: 100000, not 1e+05.
 std::string share_text(double shares);
 
 // A model, and the panel that ends where the portfolio shall begin, its columns matched to the

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,11 +29,13 @@ struct Scaling {
 };
 
 struct Member {
-  Network<float> network;          // of shape settings.shape(n)
-  Index epochs = 0;                // run
-  Index best_epoch = 0;            // whose parameters these are, from 1
-  double validation_loss = 0.0;    // decision loss at the best epoch; NaN without validation
-  double validation_sharpe = 0.0;  // per period; NaN without validation
+  Network<float> network;  // of shape settings.shape(n)
+  Index epochs = 0;        // run
+  Index best_epoch = 0;    // whose parameters these are, from 1
+  // With validation: the decision loss at the best epoch, and the Sharpe ratio per period.
+  std::optional<double> validation_loss = {}, validation_sharpe = {};
+
+  std::optional<double> yearly_sharpe(double periods_per_year) const;  // of the validation
 };
 
 struct Model {

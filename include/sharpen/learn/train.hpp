@@ -27,7 +27,7 @@ struct EpochReport {
   Index member = 0, epoch = 0;  // epoch from 1
   double loss = 0.0;            // training, mean over the batches
   double prediction_loss = 0.0, decision_loss = 0.0;
-  double validation_loss = 0.0, validation_sharpe = 0.0;  // NaN without validation
+  std::optional<double> validation_loss = {}, validation_sharpe = {};  // with validation
   Index best_epoch = 0;
 };
 

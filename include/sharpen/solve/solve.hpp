@@ -73,22 +73,19 @@ constexpr double kAbsurdGross = 1e6;
 Exposure exposure_of(const Problem& problem, ConstVec weights);
 
 // One portfolio of an optimizer, measured and, if asked for, explained.
-struct Choice {
+struct Choice : Answer {
   std::string optimizer;
   // Of the problem. settings.optimizer is the one of the score that explains the names.
   select::SelectSettings settings;
   double periods_per_year = 252;
-  select::Portfolio portfolio;
-  std::optional<Index> iterations;  // these four as in Answer
-  std::optional<bool> certified;
-  std::optional<Relaxed> sdr;
-  std::optional<baseline::SharpeBound> bound;  // or of --certify
   Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
   std::optional<select::Explanation> explanation;
 
   // A Sharpe ratio or a volatility per year.
   double annualized(double value) const { return value * std::sqrt(periods_per_year); }
+  // What is reached of another Sharpe ratio, if that is positive.
+  std::optional<double> share_of(double sharpe) const;
   // The status in words.
   std::string_view status_text() const;
   // Assets with a weight other than zero, ascending.
@@ -107,12 +104,6 @@ void measure(const Problem& problem, bool explain, Choice& out);
 struct Solution : Choice {
   SolveInput input;
   std::vector<std::string> warnings;
-
-  // sharpe / full_sharpe; NaN where the full Sharpe ratio is not positive.
-  double share_of_full() const;
-  // sharpe / bound->sharpe: what is reached for certain of the best possible; NaN if it is not
-  // positive.
-  double share_of_bound() const;
 };
 
 // Chooses and weighs as the settings of `sharpen solve` say. Throws InputError for settings that
