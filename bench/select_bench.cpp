@@ -174,16 +174,27 @@ double slowest(Index n, Index k, int runs, std::mt19937_64& engine) {
   return worst;
 }
 
+// A market over 60 days, in the low-rank form.
+struct Market {
+  Market(Index n, std::mt19937_64& engine)
+      : returns(simulated_returns(60, n, engine)), mu(returns.colwise().mean().transpose()) {
+    const Index T = returns.rows();
+    risk::RiskSettings settings;
+    settings.parts = {.lower = false, .root = true};
+    risk = risk::from_windows({returns.data(), T, n}, T, std::span(&T, 1), settings, Threads(1));
+  }
+  ConstVec signal() const { return {mu.data(), static_cast<std::size_t>(mu.size())}; }
+
+  RowMatrix returns;
+  VectorXd mu;
+  std::unique_ptr<risk::Risk> risk;
+};
+
 // Seconds for the reasons of k = n names; NaN if one of them is wrong by a plain solve without it.
 double explain_seconds(Index n, std::mt19937_64& engine) {
-  const RowMatrix returns = simulated_returns(60, n, engine);
-  const Index T = returns.rows();
-  risk::RiskSettings settings;
-  settings.parts = {.lower = false, .root = true};
-  const auto risk =
-      risk::from_windows({returns.data(), T, n}, T, std::span(&T, 1), settings, Threads(1));
-  const VectorXd mu = returns.colwise().mean().transpose();
-  const ConstVec signal(mu.data(), static_cast<std::size_t>(n));
+  const Market market(n, engine);
+  const auto& risk = market.risk;
+  const ConstVec signal = market.signal();
   select::SelectSettings all{{.k = n}, select::Optimizer::symmetric};
   select::Selector selector(all, *risk);
   select::Portfolio found, without;
@@ -202,14 +213,9 @@ double explain_seconds(Index n, std::mt19937_64& engine) {
 // Resident memory at its largest, in MB, after a market of 200,000 assets: n^2 would be 320 GB.
 double huge_market_mb(std::mt19937_64& engine) {
   constexpr Index n = 200000;
-  const RowMatrix returns = simulated_returns(60, n, engine);
-  const Index T = returns.rows();
-  risk::RiskSettings settings;
-  settings.parts = {.lower = false, .root = true};
-  const auto risk =
-      risk::from_windows({returns.data(), T, n}, T, std::span(&T, 1), settings, Threads(1));
-  const VectorXd mu = returns.colwise().mean().transpose();
-  const ConstVec signal(mu.data(), static_cast<std::size_t>(n));
+  const Market market(n, engine);
+  const auto& risk = market.risk;
+  const ConstVec signal = market.signal();
   select::Portfolio found;
   select::Selector({{.k = 10}}, *risk).run(*risk, 0, signal, found);
   const double full = select::full_sharpe(*risk, 0, signal, layer::Net::positive);

@@ -447,22 +447,31 @@ def test_read_only_and_strange_layouts_are_fine(market):
         assert (found.to_numpy() == expected).all()
 
 
-def test_slow_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
-    script = textwrap.dedent(
-        f"""
-        import sharpen
-        prices = sharpen.simulate(assets=60, days=2000, seed=1)
-        print("ready", flush=True)
-        try:
-            sharpen.backtest(prices, framework="dfl", ensemble=8, out={str(tmp_path / "o")!r})
-        except KeyboardInterrupt:
-            print("stopped", flush=True)
-        """
-    )
+def interrupted(inputs, work):
+    """A program that has just been sent Ctrl-C, a second into the work; it says when it stopped."""
+    script = f"""
+{textwrap.dedent(inputs)}
+print("ready", flush=True)
+try:
+    {work}
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
     child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "ready\n"
     time.sleep(1.0)  # into the work
     os.kill(child.pid, signal.SIGINT)
+    return child
+
+
+def test_slow_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
+    child = interrupted(
+        """
+        import sharpen
+        prices = sharpen.simulate(assets=60, days=2000, seed=1)
+        """,
+        f"sharpen.backtest(prices, framework='dfl', ensemble=8, out={str(tmp_path / 'o')!r})",
+    )
     out, _ = child.communicate(timeout=120)
     assert out == "stopped\n" and child.returncode == 0
     assert not (tmp_path / "o").exists()
@@ -477,25 +486,16 @@ def test_slow_ctrl_c_stops_the_work_and_nothing_is_written(tmp_path):
     ],
 )
 def test_slow_ctrl_c_stops_one_long_answer(work):
-    script = textwrap.dedent(
-        f"""
-        import time
+    child = interrupted(
+        """
         import numpy as np
         import sharpen
         random = np.random.default_rng(1)
         mu, X = random.normal(size=400), random.normal(size=(500, 400))
         Sigma = X.T @ X / 500
-        print("ready", flush=True)
-        try:
-            {work}
-        except KeyboardInterrupt:
-            print("stopped", flush=True)
-        """
+        """,
+        work,
     )
-    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(1.0)  # into the work
-    os.kill(child.pid, signal.SIGINT)
     sent = time.monotonic()
     assert child.stdout.readline() == "stopped\n"
     assert time.monotonic() - sent < 2.0  # half a second is promised; tests run beside others

@@ -40,11 +40,9 @@ json answer_of(std::vector<std::string> flags) {
   return json::parse(run.out, nullptr, false);
 }
 
-void expect_refused(const std::vector<std::string>& flags, const std::string& message) {
-  const Finished run = backtest_run(flags);
-  EXPECT_EQ(run.exit_code, 2) << run.err;
-  EXPECT_EQ(run.out, "");
-  EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
+void expect_refused(std::vector<std::string> flags, const std::string& message) {
+  flags.insert(flags.begin(), "backtest");
+  testing::expect_refused(std::move(flags), message);
 }
 
 std::string csv_of(const market::Panel& panel) { return market::panel_csv(panel); }

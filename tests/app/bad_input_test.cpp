@@ -17,14 +17,10 @@ using ::testing::StartsWith;
 
 class BadInput : public ::testing::Test {
  protected:
-  void expect_refused(const std::vector<std::string>& flags,
+  void expect_refused(std::vector<std::string> flags,
                       const ::testing::Matcher<const std::string&>& message) {
-    std::vector<std::string> arguments = {"solve", "--json"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    const Finished run = run_program(arguments);
-    EXPECT_EQ(run.exit_code, 2) << run.err;
-    EXPECT_EQ(run.out, "");
-    EXPECT_THAT(run.err, AllOf(StartsWith("sharpen: error: "), message));
+    flags.insert(flags.begin(), {"solve", "--json"});
+    testing::expect_refused(std::move(flags), message);
   }
   void expect_prices_refused(const std::string& csv,
                              const ::testing::Matcher<const std::string&>& message) {

@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::Contains;
+using testing::expect_refused;
 using testing::Finished;
 using testing::Folder;
 using ::testing::HasSubstr;
@@ -42,13 +43,6 @@ std::vector<std::string> warnings_of(std::vector<std::string> arguments) {
   const json answer = json::parse(run.out, nullptr, false);
   return answer.is_object() ? answer["warnings"].get<std::vector<std::string>>()
                             : std::vector<std::string>{"no answer"};
-}
-
-void expect_refused(const std::vector<std::string>& arguments, const std::string& message) {
-  const Finished run = run_program(arguments);
-  EXPECT_EQ(run.exit_code, 2) << message;
-  EXPECT_EQ(run.out, "") << message;
-  EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
 }
 
 class LikelyMistakes : public ::testing::Test {

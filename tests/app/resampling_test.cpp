@@ -33,10 +33,7 @@ class Resampling : public ::testing::Test {
     return json::parse(run.out, nullptr, false);
   }
   void expect_refused(std::vector<std::string> more, const std::string& message) const {
-    const Finished run = run_program(flags(std::move(more)));
-    EXPECT_EQ(run.exit_code, 2);
-    EXPECT_EQ(run.out, "");
-    EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
+    testing::expect_refused(flags(std::move(more)), message);
   }
 
   Folder folder_;

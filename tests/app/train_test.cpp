@@ -70,10 +70,7 @@ Folder* TrainCommand::folder_ = nullptr;
 std::string TrainCommand::prices_;
 
 void expect_refused(const std::vector<std::string>& flags, const std::string& part) {
-  const Finished run = run_program(flags);
-  EXPECT_EQ(run.exit_code, 2) << run.err;
-  EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, HasSubstr(part));
+  testing::expect_refused(flags, HasSubstr(part));
 }
 
 json answer_of(const std::vector<std::string>& flags) {

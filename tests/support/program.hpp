@@ -3,11 +3,13 @@
 #pragma once
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/files.hpp"
@@ -57,6 +59,17 @@ inline Finished run_program(std::vector<std::string> arguments, const std::strin
   return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           .out = stdout_path.empty() ? text_of(out) : "",
           .err = text_of(err)};
+}
+
+// Wrong input: exit code 2, nothing on standard output, and the error "sharpen: error: MESSAGE\n".
+inline void expect_refused(std::vector<std::string> arguments,
+                           const ::testing::Matcher<const std::string&>& message) {
+  const Finished run = run_program(std::move(arguments));
+  EXPECT_EQ(run.exit_code, 2) << run.err;
+  EXPECT_EQ(run.out, "");
+  constexpr std::string_view kBegin = "sharpen: error: ", kEnd = "\n";
+  ASSERT_TRUE(run.err.starts_with(kBegin) && run.err.ends_with(kEnd)) << run.err;
+  EXPECT_THAT(run.err.substr(kBegin.size(), run.err.size() - kBegin.size() - kEnd.size()), message);
 }
 
 // Starts the program and does not wait; what it prints is lost.
