@@ -74,7 +74,7 @@ fuzz: ## fuzz the readers for five minutes each (FUZZ_SECONDS=n for n seconds)
 	@tools/fuzz $(FUZZ_SECONDS)
 
 torture: ## disturb the program at random for a minute (SECONDS=n for n seconds, SEED=n)
-	@tools/setup
+	@tools/setup build size
 	@tools/build release sharpen_app
 	@tools/torture $(SECONDS) $(if $(SEED),--seed $(SEED))
 
