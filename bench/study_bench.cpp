@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "measure.hpp"
-#include "sharpen/backtest/configure.hpp"
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/study/run.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "command/model_settings.hpp"
-#include "sharpen/backtest/configure.hpp"
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/backtest.hpp"

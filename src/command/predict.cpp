@@ -15,7 +15,6 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/output_folder.hpp"
 #include "sharpen/layer/sizing.hpp"
-#include "sharpen/solve/configure.hpp"
 
 namespace sharpen::command {
 
@@ -71,18 +70,18 @@ void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSe
                  Index k, Prediction& prediction, const Threads& threads, const Control& control) {
   const learn::Model& model = prediction.input.model;
   const Index n = model.n(), members = static_cast<Index>(model.members.size());
-  std::vector<double> expected(static_cast<std::size_t>(members * n));
+  std::vector<double> expected(at(members * n));
   const Mat mu(expected.data(), members, n);
-  std::vector<Index> assets(static_cast<std::size_t>(n));
+  std::vector<Index> assets(at(n));
   std::iota(assets.begin(), assets.end(), Index{0});
   const ConstMat window = prediction.input.window_returns();
   for (Index m = 0; m < members; ++m)
     learn::expected_returns(model, m, window, std::span(&window.rows, 1), assets,
                             mu.middle_rows(m, 1), threads);
-  prediction.mu.resize(static_cast<std::size_t>(n));
+  prediction.mu.resize(at(n));
   prediction.agreement =
       learn::Combiner(*prediction.risk).run(*prediction.risk, 0, mu, prediction.mu);
-  const std::vector<Index> samples(static_cast<std::size_t>(members), 0);
+  const std::vector<Index> samples(at(members), 0);
   prediction.spread = learn::member_spread(
       solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads, control));
 }

@@ -7,7 +7,6 @@
 #include "risk/factor.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
-#include "sharpen/solve/configure.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::solve {
@@ -42,16 +41,15 @@ Index window_rows(const Values& values, const SolveInput& input) {
                      : fmt::format("{} to {}", returns.dates.front(), returns.dates.back());
   };
   if (rows < 2)
-    throw InputError(
-        fmt::format("{}the panel has {} return{} ({}); a covariance needs at least 2: give more "
-                    "rows",
-                    in_file(input), rows, rows == 1 ? "" : "s", range()));
+    throw InputError(fmt::format(
+        "{}the panel has {} return{} ({}); a covariance needs at least 2: give more rows",
+        in_file(input), rows, rows == 1 ? "" : "s", range()));
   if (lookback.all) return rows;
   if (lookback.count > rows)
-    throw InputError(fmt::format(
-        "{}lookback = {} is more than the {} returns of the panel ({}); give ‹--lookback all›, "
-        "‹--lookback {}› or less, or more rows",
-        in_file(input), lookback.count, rows, range(), rows));
+    throw InputError(
+        fmt::format("{}lookback = {} is more than the {} returns of the panel ({}); give "
+                    "‹--lookback all›, ‹--lookback {}› or less, or more rows",
+                    in_file(input), lookback.count, rows, range(), rows));
   return static_cast<Index>(lookback.count);
 }
 
@@ -112,14 +110,13 @@ void leave_out_absent(SolveInput& input, Index rows) {
 void report_constant(const std::vector<std::string>& constant, SolveInput& input) {
   if (constant.empty()) return;
   if (static_cast<Index>(constant.size()) == input.n())
-    throw InputError(
-        in_file(input) +
-        (input.window
-             ? fmt::format("no asset moves between {} and {}: there is no risk to measure; "
-                           "choose other dates, assets or ‹--lookback›",
-                           input.window->from, input.window->to)
-             : "every variance is zero: there is no risk to measure; give the variances, "
-               "or other assets by ‹--tickers›"));
+    throw InputError(in_file(input) +
+                     (input.window
+                          ? fmt::format("no asset moves between {} and {}: there is no risk to "
+                                        "measure; choose other dates, assets or ‹--lookback›",
+                                        input.window->from, input.window->to)
+                          : "every variance is zero: there is no risk to measure; give the "
+                            "variances, or other assets by ‹--tickers›"));
   const std::string_view remedy =
       input.shrinkage > 0.0
           ? "shrinkage lends it a share of the average variance"
@@ -141,23 +138,23 @@ void refuse_absurd_returns(const SolveInput& input) {
       "{} on {}", printable(input.tickers[static_cast<std::size_t>(at % window.cols)], 24),
       input.returns.dates[row]);
   if (std::abs(*largest) > kLargestReturn)
-    throw InputError(fmt::format(
-        "{}the return {:.3g} of {} cannot be true, and its square overflows; correct the file, or "
-        "leave the asset or the date out",
-        in_file(input), *largest, which));
+    throw InputError(
+        fmt::format("{}the return {:.3g} of {} cannot be true, and its square overflows; correct "
+                    "the file, or leave the asset or the date out",
+                    in_file(input), *largest, which));
   if (std::abs(*largest) < kSmallestReturn)
-    throw InputError(fmt::format(
-        "{}no return is larger than the {:.3g} of {}: their squares vanish; give them in larger "
-        "units",
-        in_file(input), *largest, which));
+    throw InputError(
+        fmt::format("{}no return is larger than the {:.3g} of {}: their squares vanish; give them "
+                    "in larger units",
+                    in_file(input), *largest, which));
 }
 
 void check_risk(const SolveInput& input) {
   if (input.risk->status(0) == Status::ok) return;
   if (input.window) refuse_absurd_returns(input);
   throw Failure(fmt::format(
-      "{}the covariance cannot be used: it overflows, or is not positive definite even with "
-      "jitter on its diagonal; {}",
+      "{}the covariance cannot be used: it overflows, or is not positive definite even with jitter "
+      "on its diagonal; {}",
       in_file(input),
       input.shrinkage < risk::kWindowShrinkage ? "try ‹--shrinkage 0.1›, or rescale the input"
                                                : "rescale the input"));

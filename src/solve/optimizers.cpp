@@ -175,7 +175,7 @@ class SdrOptimizer : public Optimizer {
 class EqualWeights : public Optimizer {
  public:
   void decide(const Problem& problem, Answer& out) override {
-    const auto n = static_cast<std::size_t>(problem.n);
+    const auto n = at(problem.n);
     out.portfolio.outcome = {.status = Status::ok};
     out.portfolio.support.resize(n);
     std::iota(out.portfolio.support.begin(), out.portfolio.support.end(), Index{0});
@@ -184,6 +184,20 @@ class EqualWeights : public Optimizer {
 };
 
 }  // namespace
+
+OptimizerSettings optimizer_settings(const settings::Values& values) {
+  OptimizerSettings out;
+  settings::fill<layer::MandateSettings>(values, out);
+  settings::fill(values, out);
+  if (values.takes("periods-per-year") && values.has("periods-per-year"))
+    out.sizing = layer::sizing_settings(values);
+  return out;
+}
+
+Index names_to_hold(const settings::CountOrShare& k, Index m) {
+  const bool count = k.percent == 0.0;
+  return count ? std::min(static_cast<Index>(k.count), m) : k.of(m, "k");
+}
 
 std::unique_ptr<Optimizer> make_selecting(select::Optimizer which,
                                           const OptimizerSettings& settings) {

@@ -7,7 +7,6 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/baseline/bounds.hpp"
-#include "sharpen/solve/configure.hpp"
 
 namespace sharpen::solve {
 
@@ -17,10 +16,10 @@ using settings::Values;
 
 void warn_of_jitter(Solution& solution) {
   if (!solution.portfolio.outcome.jittered()) return;
-  solution.warnings.push_back(fmt::format(
-      "the covariance is nearly singular: {:.3g} was added to its diagonal; more ‹--shrinkage›, a "
-      "longer window or fewer assets would avoid it",
-      solution.portfolio.outcome.jitter));
+  solution.warnings.push_back(
+      fmt::format("the covariance is nearly singular: {:.3g} was added to its diagonal; more "
+                  "‹--shrinkage›, a longer window or fewer assets would avoid it",
+                  solution.portfolio.outcome.jitter));
 }
 
 // Means of returns that were centred are what rounding leaves of zero, here or in a file of eight
@@ -28,21 +27,19 @@ void warn_of_jitter(Solution& solution) {
 void warn_of_noise(Solution& solution) {
   constexpr double kRounding = 1e-6;
   if (!(solution.full_sharpe > 0.0 && solution.full_sharpe < kRounding)) return;
-  solution.warnings.push_back(
-      fmt::format("the largest Sharpe ratio of all portfolios is {:.2g}: the expected returns are "
-                  "rounding errors, and so is what is chosen by them; were the returns centred or "
-                  "standardised?",
-                  solution.full_sharpe));
+  solution.warnings.push_back(fmt::format(
+      "the largest Sharpe ratio of all portfolios is {:.2g}: the expected returns are rounding "
+      "errors, and so is what is chosen by them; were the returns centred or standardised?",
+      solution.full_sharpe));
 }
 
 // Scores rank names one by one: the best of them together may have nothing to offer.
 void warn_of_empty_choice(const OptimizerInfo& optimizer, Solution& solution) {
   if (optimizer.ranks && solution.portfolio.outcome.status == Status::no_signal &&
       solution.full_sharpe > 0.0)
-    solution.warnings.push_back(
-        fmt::format("the names chosen by {} have no portfolio with a positive Sharpe ratio; swap "
-                    "looks further",
-                    solution.optimizer));
+    solution.warnings.push_back(fmt::format(
+        "the names chosen by {} have no portfolio with a positive Sharpe ratio; swap looks further",
+        solution.optimizer));
 }
 
 // A relaxation short of its gap proves less than was asked for.
@@ -133,10 +130,10 @@ void check(const OptimizerInfo& optimizer, Index n) {
         fmt::format("optimizer = {} solves nothing: it {}; it goes with ‹sharpen backtest›",
                     optimizer.name, optimizer.ignores_since));
   if (optimizer.most_assets > 0 && n > optimizer.most_assets)
-    throw InputError(fmt::format(
-        "optimizer = {} takes at most {} assets, and there are {}; use optimizer swap, with "
-        "‹--certify› for a bound",
-        optimizer.name, optimizer.most_assets, n));
+    throw InputError(
+        fmt::format("optimizer = {} takes at most {} assets, and there are {}; use optimizer swap, "
+                    "with ‹--certify› for a bound",
+                    optimizer.name, optimizer.most_assets, n));
 }
 
 baseline::Bound bound_of(const std::string& text) {
@@ -166,7 +163,7 @@ Exposure exposure_of(const Problem& problem, ConstVec weights) {
   // Squares of very large or small weights would leave the range of numbers.
   std::vector<double> w(weights.begin(), weights.end()), Sigma_w(weights.size());
   for (double& value : w) value /= largest;
-  std::vector<double> scratch(static_cast<std::size_t>(problem.risk->scratch_size()));
+  std::vector<double> scratch(at(problem.risk->scratch_size()));
   problem.risk->apply(problem.sample, w, Sigma_w, scratch);
   double variance = 0.0;
   for (std::size_t i = 0; i < w.size(); ++i) {
@@ -214,7 +211,7 @@ std::string_view Choice::status_text() const {
 std::vector<Index> Choice::held() const {
   std::vector<Index> assets;
   for (const Index i : portfolio.support)
-    if (portfolio.weights[static_cast<std::size_t>(i)] != 0.0) assets.push_back(i);
+    if (portfolio.weights[at(i)] != 0.0) assets.push_back(i);
   return assets;
 }
 

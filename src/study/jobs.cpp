@@ -11,7 +11,7 @@
 #include <thread>
 #include <tuple>
 
-#include "sharpen/backtest/configure.hpp"
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/learn/train.hpp"
 
 namespace sharpen::study {

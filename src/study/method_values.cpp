@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/settings_toml.hpp"
-#include "sharpen/backtest/configure.hpp"
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/panel_input.hpp"

@@ -6,7 +6,7 @@
 #include <bit>
 #include <optional>
 
-#include "sharpen/backtest/configure.hpp"
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"

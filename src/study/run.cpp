@@ -11,7 +11,7 @@
 #include <mutex>
 #include <set>
 
-#include "sharpen/backtest/configure.hpp"
+#include "sharpen/backtest/backtest.hpp"
 #include "study/jobs.hpp"
 
 namespace sharpen::study {

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "sharpen/backtest/configure.hpp"
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/error.hpp"
 #include "study/small_study.hpp"
 

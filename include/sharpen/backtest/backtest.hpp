@@ -66,6 +66,15 @@ struct BacktestSettings : solve::OptimizerSettings {
   }
 };
 
+// Of a command that takes the settings of a backtest. What no flag can hold (a signal, a stop for
+// the bootstrap) is left to the caller.
+BacktestSettings backtest_settings(const settings::Values& values);
+
+// What to say of numbers that are allowed and more likely a mistake: percents given as shares,
+// basis points as something else, a year given as a row. `dates`: of the returns.
+std::vector<std::string> likely_mistakes(const settings::Values& values,
+                                         std::span<const std::string> dates);
+
 // Throws InputError for settings that contradict each other whatever the panel; backtest() does it
 // first. `signal`, `model`: as there.
 void check_settings(const BacktestSettings& settings, const market::Panel* signal = nullptr,

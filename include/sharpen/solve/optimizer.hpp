@@ -30,6 +30,10 @@ struct OptimizerSettings : layer::MandateSettings {
   double sdr_gap = 0.0;      // for sdr: the relative gap wanted; 0: what suits the number of assets
 };
 
+// Of any command that chooses portfolios; what it does not take stays at its default. The target
+// volatility of its sizing is per period.
+OptimizerSettings optimizer_settings(const settings::Values& values);
+
 // The count among m assets: at least 1, at most m.
 Index names_to_hold(const settings::CountOrShare& k, Index m);
 
