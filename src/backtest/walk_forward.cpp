@@ -5,12 +5,102 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backtest/plan.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::backtest {
 
 namespace {
+
+using AssetSet = std::shared_ptr<const std::vector<Index>>;
+
+struct PlannedBatch {
+  Index first = 0;  // decision, from 0
+  Index count = 0;  // decisions
+  Index lookback = 0;
+  AssetSet assets;
+};
+
+struct WalkPlan {
+  std::vector<Index> ends;  // (decisions): a decision knows rows [0, end) of the panel
+  std::vector<PlannedBatch> batches;
+};
+
+// The last row before the decision in which each asset has no return; -1 if there is none.
+class Gaps {
+ public:
+  explicit Gaps(ConstMat returns) : returns_(returns), last_(at(returns.cols), -1) {}
+
+  void advance_to(Index end) {
+    for (; seen_ < end; ++seen_)
+      for (Index j = 0; j < returns_.cols; ++j)
+        if (!std::isfinite(returns_(seen_, j))) last_[at(j)] = seen_;
+  }
+
+  // Whether rows [start, end) are complete. Before the first row nothing but the price at the
+  // start is known: an asset that has one also has a first return.
+  bool complete(Index asset, Index start, Index end) const {
+    if (end == 0) return std::isfinite(returns_(0, asset));
+    return last_[at(asset)] < start;
+  }
+
+ private:
+  ConstMat returns_;
+  std::vector<Index> last_;
+  Index seen_ = 0;
+};
+
+Index window_length(const Policy& policy, const WalkSettings& settings, Index end) {
+  if (policy.least_history() == 0) return std::min(end, std::max<Index>(1, settings.min_history));
+  return settings.lookback == WalkSettings::kAllRows ? end : std::min(end, settings.lookback);
+}
+
+std::vector<Index> assets_of(const Gaps& gaps, const Policy& policy, Index n, Index start,
+                             Index end) {
+  std::vector<Index> assets;
+  for (Index j = 0; j < n; ++j)
+    if (gaps.complete(j, start, end) && policy.usable(end - 1, j)) assets.push_back(j);
+  return assets;
+}
+
+// Windows may lie apart: what is between them must be complete too, as a batch promises.
+bool complete_since(const Gaps& gaps, const PlannedBatch& batch, const std::vector<Index>& ends,
+                    Index end) {
+  const Index start = ends[at(batch.first)] - batch.lookback;
+  return std::all_of(batch.assets->begin(), batch.assets->end(),
+                     [&](Index asset) { return gaps.complete(asset, start, end); });
+}
+
+// Which decisions a walk needs, and how they are batched: consecutive ones with windows of the
+// same length over the same assets. Batches depend on the data and the settings only, never on
+// the number of threads.
+WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings) {
+  WalkPlan plan;
+  for (Index row = settings.first_traded(); row < returns.rows; row += settings.rebalance)
+    plan.ends.push_back(row);
+  const auto decisions = static_cast<Index>(plan.ends.size());
+  const Index fair_share = std::max<Index>(1, decisions / 16);  // so that threads find work
+
+  Gaps gaps(returns);
+  for (Index i = 0; i < decisions; ++i) {
+    const Index end = plan.ends[at(i)];
+    const Index T = window_length(policy, settings, end);
+    gaps.advance_to(end);
+    std::vector<Index> assets = assets_of(gaps, policy, returns.cols, end - T, end);
+    PlannedBatch* last = plan.batches.empty() ? nullptr : &plan.batches.back();
+    const bool same = last != nullptr && *last->assets == assets;
+    const Index most =
+        std::min(fair_share, policy.batch_size(static_cast<Index>(assets.size()), T));
+    if (same && last->lookback == T && last->count < most &&
+        complete_since(gaps, *last, plan.ends, end)) {
+      ++last->count;
+    } else {
+      AssetSet set =
+          same ? last->assets : std::make_shared<const std::vector<Index>>(std::move(assets));
+      plan.batches.push_back({i, 1, T, std::move(set)});
+    }
+  }
+  return plan;
+}
 
 // Runs the planned batches and tells how far it is.
 class Decider {
@@ -35,14 +125,13 @@ class Decider {
  private:
   void step(Index b) {
     conductor_.ask();
-    const PlannedBatch& planned = plan_.batches[static_cast<std::size_t>(b)];
+    const PlannedBatch& planned = plan_.batches[at(b)];
     decide(planned);
     conductor_.done(planned.count);
   }
 
   void decide(const PlannedBatch& planned) {
-    const std::span<Decision> out(decisions_.data() + planned.first,
-                                  static_cast<std::size_t>(planned.count));
+    const std::span<Decision> out(decisions_.data() + planned.first, at(planned.count));
     if (planned.assets->empty()) {
       for (Decision& decision : out) decision.outcome.status = Status::no_signal;
       return;
@@ -69,7 +158,7 @@ class Decider {
 
   static std::vector<double> gathered(ConstMat rows, const std::vector<Index>& assets) {
     std::vector<double> some;
-    some.reserve(static_cast<std::size_t>(rows.rows) * assets.size());
+    some.reserve(at(rows.rows) * assets.size());
     for (Index t = 0; t < rows.rows; ++t)
       for (const Index j : assets) some.push_back(rows(t, j));
     return some;
@@ -132,8 +221,7 @@ class Account {
   bool set_target(Index row, const Decision* decision) {
     if (decision != nullptr) {
       std::fill(target_.begin(), target_.end(), 0.0);
-      for (const Position& p : decision->positions)
-        target_[static_cast<std::size_t>(p.asset)] = p.weight;
+      for (const Position& p : decision->positions) target_[at(p.asset)] = p.weight;
       return false;
     }
     target_ = held_;
@@ -178,7 +266,7 @@ class Account {
   }
 
   void finish(Index row, double gross, double cost, double turnover, PeriodStatus status) {
-    run_.dates.push_back(dates_[static_cast<std::size_t>(row)]);
+    run_.dates.push_back(dates_[at(row)]);
     run_.returns.push_back(gross - cost);
     run_.gross_returns.push_back(gross);
     run_.costs.push_back(cost);
@@ -206,8 +294,8 @@ class Account {
 
 template <class T>
 std::span<const T> part(const std::vector<T>& all, const std::vector<Index>& begin, Index period) {
-  const auto p = static_cast<std::size_t>(period);
-  return {all.data() + begin[p], static_cast<std::size_t>(begin[p + 1] - begin[p])};
+  const auto p = at(period);
+  return {all.data() + begin[p], at(begin[p + 1] - begin[p])};
 }
 
 void check_history(const Policy& policy, const WalkSettings& settings) {
@@ -308,8 +396,7 @@ Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkS
       continue;
     }
     const bool decides = since % settings.rebalance == 0;
-    const Decision* decision =
-        decides ? &decisions[static_cast<std::size_t>(since / settings.rebalance)] : nullptr;
+    const Decision* decision = decides ? &decisions[at(since / settings.rebalance)] : nullptr;
     run.n_decisions += decides;
     run.n_jittered += decides && decision->outcome.jittered();
     run.n_certified += decides && decision->certified;
