@@ -17,7 +17,7 @@ endif()
 file(GLOB_RECURSE library_sources CONFIGURE_DEPENDS src/*.cpp)
 
 # Hot kernels exist twice: built for every x86-64, and (name_v3.cpp) for x86-64-v3, chosen at run
-# time. Other processors have only the first.
+# time. Other processors never choose the second.
 set(v3_sources ${library_sources})
 list(FILTER v3_sources INCLUDE REGEX "_v3\\.cpp$")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
@@ -25,7 +25,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND CMAKE_SIZEOF_VOID
   set_property(SOURCE ${v3_sources} APPEND PROPERTY COMPILE_OPTIONS -march=x86-64-v3)
 else()
   set(SHARPEN_HAVE_V3 OFF)
-  list(REMOVE_ITEM library_sources ${v3_sources})
 endif()
 
 # Loops over doubles that the compiler may vectorise and fuse, but never reorder: -ffast-math

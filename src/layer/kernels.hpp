@@ -20,10 +20,7 @@ struct Kernels {
   Index (*count_above)(const double* x, Index n, double threshold);
 };
 
-extern const Kernels kPortableKernels;
-#if defined(SHARPEN_HAVE_V3)
-extern const Kernels kV3Kernels;
-#endif
+extern const Kernels kPortableKernels, kV3Kernels;
 
 const Kernels& kernels();
 

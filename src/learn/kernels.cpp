@@ -9,18 +9,12 @@ const Kernels<double> kPortableDouble = kSet<double>;
 
 template <>
 const Kernels<float>& kernels<float>() {
-#if defined(SHARPEN_HAVE_V3)
-  if (cpu_has_v3()) return kV3Float;
-#endif
-  return kPortableFloat;
+  return cpu_has_v3() ? kV3Float : kPortableFloat;
 }
 
 template <>
 const Kernels<double>& kernels<double>() {
-#if defined(SHARPEN_HAVE_V3)
-  if (cpu_has_v3()) return kV3Double;
-#endif
-  return kPortableDouble;
+  return cpu_has_v3() ? kV3Double : kPortableDouble;
 }
 
 }  // namespace sharpen::learn

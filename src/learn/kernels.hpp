@@ -34,12 +34,8 @@ struct Kernels {
                  Real* v);
 };
 
-extern const Kernels<float> kPortableFloat;
-extern const Kernels<double> kPortableDouble;
-#if defined(SHARPEN_HAVE_V3)
-extern const Kernels<float> kV3Float;
-extern const Kernels<double> kV3Double;
-#endif
+extern const Kernels<float> kPortableFloat, kV3Float;
+extern const Kernels<double> kPortableDouble, kV3Double;
 
 // The best set this processor runs.
 template <class Real>

@@ -6,11 +6,6 @@ namespace sharpen::risk {
 
 const Kernels kPortableKernels = kSet;
 
-const Kernels& kernels() {
-#if defined(SHARPEN_HAVE_V3)
-  if (cpu_has_v3()) return kV3Kernels;
-#endif
-  return kPortableKernels;
-}
+const Kernels& kernels() { return cpu_has_v3() ? kV3Kernels : kPortableKernels; }
 
 }  // namespace sharpen::risk

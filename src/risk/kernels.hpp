@@ -31,10 +31,7 @@ struct Kernels {
                        double* out);
 };
 
-extern const Kernels kPortableKernels;
-#if defined(SHARPEN_HAVE_V3)
-extern const Kernels kV3Kernels;
-#endif
+extern const Kernels kPortableKernels, kV3Kernels;
 
 // The best set this processor runs.
 const Kernels& kernels();
