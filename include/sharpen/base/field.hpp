@@ -72,12 +72,33 @@ struct Field {
 template <class T>
 struct Held;
 
-template <>
-struct Held<bool> {
-  static constexpr Kind kind = Kind::flag;
-  static std::optional<Value> show(bool held) { return held; }
-  static void read(const Value& value, bool& out) { out = std::get<bool>(value); }
+// A type that is one of Value's own.
+template <class T, Kind which>
+struct HeldAsIs {
+  static constexpr Kind kind = which;
+  static std::optional<Value> show(const T& held) { return held; }
+  static void read(const Value& value, T& out) { out = std::get<T>(value); }
 };
+template <>
+struct Held<bool> : HeldAsIs<bool, Kind::flag> {};
+template <>
+struct Held<double> : HeldAsIs<double, Kind::real> {};
+template <>
+struct Held<CountOrShare> : HeldAsIs<CountOrShare, Kind::count_or_share> {};
+template <>
+struct Held<CountOrAll> : HeldAsIs<CountOrAll, Kind::count_or_all> {};
+
+// A text or a list, of which an empty one is no value.
+template <class T, Kind which>
+struct HeldIfAny : HeldAsIs<T, which> {
+  static std::optional<Value> show(const T& held) {
+    return held.empty() ? std::nullopt : std::optional<Value>(held);
+  }
+};
+template <>
+struct Held<std::string> : HeldIfAny<std::string, Kind::text> {};
+template <>
+struct Held<std::vector<std::string>> : HeldIfAny<std::vector<std::string>, Kind::list> {};
 
 // Also of a setting that may be all.
 template <std::integral T>
@@ -91,22 +112,6 @@ struct Held<T> {
   }
 };
 
-template <>
-struct Held<double> {
-  static constexpr Kind kind = Kind::real;
-  static std::optional<Value> show(double held) { return held; }
-  static void read(const Value& value, double& out) { out = std::get<double>(value); }
-};
-
-template <>
-struct Held<std::string> {
-  static constexpr Kind kind = Kind::text;
-  static std::optional<Value> show(const std::string& held) {
-    return held.empty() ? std::nullopt : std::optional<Value>(held);
-  }
-  static void read(const Value& value, std::string& out) { out = std::get<std::string>(value); }
-};
-
 template <HasNames E>
 requires std::is_enum_v<E>
 struct Held<E> {
@@ -117,31 +122,6 @@ struct Held<E> {
     const std::optional<E> named = value_named<E>(text);
     if (!named) throw Misfit{text};
     out = *named;
-  }
-};
-
-template <>
-struct Held<CountOrShare> {
-  static constexpr Kind kind = Kind::count_or_share;
-  static std::optional<Value> show(CountOrShare held) { return held; }
-  static void read(const Value& value, CountOrShare& out) { out = std::get<CountOrShare>(value); }
-};
-
-template <>
-struct Held<CountOrAll> {
-  static constexpr Kind kind = Kind::count_or_all;
-  static std::optional<Value> show(CountOrAll held) { return held; }
-  static void read(const Value& value, CountOrAll& out) { out = std::get<CountOrAll>(value); }
-};
-
-template <>
-struct Held<std::vector<std::string>> {
-  static constexpr Kind kind = Kind::list;
-  static std::optional<Value> show(const std::vector<std::string>& held) {
-    return held.empty() ? std::nullopt : std::optional<Value>(held);
-  }
-  static void read(const Value& value, std::vector<std::string>& out) {
-    out = std::get<std::vector<std::string>>(value);
   }
 };
 
