@@ -140,10 +140,8 @@ bool needs_signal(const std::string& optimizer) {
 
 void check_count(double methods) {
   if (methods > static_cast<double>(kMostMethods))
-    throw InputError(
-        fmt::format("the study has up to {:.0f} methods, more than {}; leave some "
-                    "out",
-                    methods, kMostMethods));
+    throw InputError(fmt::format("the study has up to {:.0f} methods, more than {}; leave some out",
+                                 methods, kMostMethods));
 }
 
 void add_common_ensemble(const Values& values, std::vector<Given>& common) {
@@ -182,8 +180,8 @@ class Lists {
       if (std::ranges::none_of(optimizers_, needs_signal) && learns(framework) &&
           values.has("frameworks"))
         refuse(values, "optimizers",
-               fmt::format("framework {} has no use for {}, which asks for no expectations; "
-                           "leave one of them out",
+               fmt::format("framework {} has no use for {}, which asks for no expectations; leave "
+                           "one of them out",
                            framework, fmt::join(optimizers_, ", ")));
     if (std::ranges::none_of(frameworks_, decides) && values.has("alphas"))
       refuse(values, "alphas", "goes with framework dfl only, which is not among the frameworks");
@@ -204,26 +202,16 @@ class Lists {
     // What asks for no expectations is a method by itself.
     for (const std::string& optimizer : optimizers_)
       if (!needs_signal(optimizer))
-        out.push_back(plain(default_of("framework"), optimizer, trainings_.front()));
+        out.push_back(
+            plain_method(default_of("framework"), optimizer, Role::paper, trainings_.front()));
     return out;
   }
 
  private:
-  static MethodGrid plain(const std::string& framework, const std::string& optimizer,
-                          const std::string& training) {
-    MethodGrid method;
-    method.name = method_name(framework, optimizer);
-    method.label = method_label(framework, optimizer);
-    method.role = Role::paper;
-    method.training = training;
-    method.settings = {{"framework", framework}, {"optimizer", optimizer}};
-    return method;
-  }
-
   void add(const std::string& framework, const std::string& optimizer,
            std::vector<MethodGrid>& out) const {
     if (!learns(framework)) {
-      out.push_back(plain(framework, optimizer, trainings_.front()));
+      out.push_back(plain_method(framework, optimizer, Role::paper, trainings_.front()));
       return;
     }
     const std::vector<std::string> none = {""};
@@ -231,7 +219,7 @@ class Lists {
     for (const std::string& training : trainings_)
       for (const std::string& alpha : alphas)
         for (const std::string& ensemble : ensembles_.empty() ? none : ensembles_) {
-          MethodGrid method = plain(framework, optimizer, training);
+          MethodGrid method = plain_method(framework, optimizer, Role::paper, training);
           const auto extend = [&](bool needed, const std::string& name, const std::string& label) {
             if (!needed) return;
             method.name += "-" + name;
@@ -290,8 +278,8 @@ std::vector<MethodGrid> methods_of(const Values& values, const std::string& pres
   }
   if (!preset.empty() && !tables.empty())
     throw InputError(
-        fmt::format("{}: [[method]] cannot go with ‹--preset {}›, which has its own "
-                    "methods; leave one of them out",
+        fmt::format("{}: [[method]] cannot go with ‹--preset {}›, which has its own methods; leave "
+                    "one of them out",
                     tables.front().file_line, preset));
   if (preset == "paper") tables = paper_methods();
   if (preset == "demo") tables = demo_methods();
@@ -345,10 +333,10 @@ void check_method(const MethodGrid& method) {
                      "framework = signal needs a file of predictions, which a study has no place "
                      "for; use rolling, historic, pfl or dfl");
   if (learns(framework) && !needs_signal(optimizer))
-    throw InputError(fmt::format(
-        "{}framework = {} has no use for optimizer = {}, which asks for no expectations; use "
-        "framework rolling",
-        file_line, framework, optimizer));
+    throw InputError(
+        fmt::format("{}framework = {} has no use for optimizer = {}, which asks for no "
+                    "expectations; use framework rolling",
+                    file_line, framework, optimizer));
   if (learns(framework)) return;
   for (const Given& each : method.settings) {
     const Setting& setting = *settings::find_for(each.name, settings::backtest);
@@ -403,10 +391,8 @@ Grid grid_of(const Values& values, std::string_view toml, std::string_view file_
   const double cells = static_cast<double>(out.markets.size() * out.ks.size()) *
                        static_cast<double>(out.methods.size() * out.seeds.size());
   if (cells > static_cast<double>(kMostCells))
-    throw InputError(
-        fmt::format("the study has up to {:.0f} cells, more than {}; leave some "
-                    "out",
-                    cells, kMostCells));
+    throw InputError(fmt::format("the study has up to {:.0f} cells, more than {}; leave some out",
+                                 cells, kMostCells));
   out.toml = description(values, tables);
   return out;
 }

@@ -125,24 +125,32 @@ void check_source(MarketGrid& market) {
         market.simulation ? "simulated" : market_name((prices != nullptr ? prices : returns)->text);
 }
 
-MarketGrid market_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
-  MarketGrid out;
-  out.file_line = fmt::format("{}:{}", file, line_of_table);
+// `take(line, file_line)` every line of the table; what it throws gets to know where.
+template <class Take>
+void for_each_line(const toml::table& table, std::string_view file, const Take& take) {
   for (const TomlLine& line : settings::toml_lines(table)) {
     const std::string file_line = fmt::format("{}:{}", file, line.number);
     try {
-      if (line.key == "name")
-        out.name = text_of(line);
-      else if (line.key == "simulate")
-        out.simulation = simulation_of(line);
-      else if (taken_by_market(line.key))
-        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, file_line));
-      else
-        throw InputError(unknown_key(line.key, "market", names_of_market()));
+      take(line, file_line);
     } catch (const InputError& error) {
       throw InputError(file_line + ": " + error.marked());
     }
   }
+}
+
+MarketGrid market_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
+  MarketGrid out;
+  out.file_line = fmt::format("{}:{}", file, line_of_table);
+  for_each_line(table, file, [&](const TomlLine& line, const std::string& file_line) {
+    if (line.key == "name")
+      out.name = text_of(line);
+    else if (line.key == "simulate")
+      out.simulation = simulation_of(line);
+    else if (taken_by_market(line.key))
+      out.settings.push_back(given(*find_for(line.key, settings::backtest), line, file_line));
+    else
+      throw InputError(unknown_key(line.key, "market", names_of_market()));
+  });
   check_source(out);
   return out;
 }
@@ -157,23 +165,18 @@ std::string training_of(const TomlLine& line) {
 MethodGrid method_of(const toml::table& table, std::string_view file, std::size_t line_of_table) {
   MethodGrid out;
   out.file_line = fmt::format("{}:{}", file, line_of_table);
-  for (const TomlLine& line : settings::toml_lines(table)) {
-    const std::string file_line = fmt::format("{}:{}", file, line.number);
-    try {
-      if (line.key == "name")
-        out.name = text_of(line);
-      else if (line.key == "label")
-        out.label = text_of(line);
-      else if (line.key == "training")
-        out.training = training_of(line);
-      else if (taken_by_method(line.key))
-        out.settings.push_back(given(*find_for(line.key, settings::backtest), line, file_line));
-      else
-        throw InputError(unknown_key(line.key, "method", {"name", "label", "training"}));
-    } catch (const InputError& error) {
-      throw InputError(file_line + ": " + error.marked());
-    }
-  }
+  for_each_line(table, file, [&](const TomlLine& line, const std::string& file_line) {
+    if (line.key == "name")
+      out.name = text_of(line);
+    else if (line.key == "label")
+      out.label = text_of(line);
+    else if (line.key == "training")
+      out.training = training_of(line);
+    else if (taken_by_method(line.key))
+      out.settings.push_back(given(*find_for(line.key, settings::backtest), line, file_line));
+    else
+      throw InputError(unknown_key(line.key, "method", {"name", "label", "training"}));
+  });
   const auto given_or_default = [&out](std::string_view name) {
     if (const Given* found = find_given(out.settings, name)) return found->text;
     const Setting& row = *find_for(name, settings::backtest);
@@ -184,10 +187,9 @@ MethodGrid method_of(const toml::table& table, std::string_view file, std::size_
   };
   const std::string optimizer = given_or_default("optimizer");
   const std::string framework = given_or_default("framework");
-  const std::string made = method_name(framework, optimizer);
-  if (out.name.empty()) out.name = made;
-  if (out.label.empty())
-    out.label = out.name == made ? method_label(framework, optimizer) : out.name;
+  const MethodGrid plain = plain_method(framework, optimizer, out.role, out.training);
+  if (out.name.empty()) out.name = plain.name;
+  if (out.label.empty()) out.label = out.name == plain.name ? plain.label : out.name;
   return out;
 }
 
@@ -229,15 +231,20 @@ std::string market_name(const std::string& file) {
   return stem.empty() ? file : stem;
 }
 
-std::string method_name(std::string_view framework, std::string_view optimizer) {
-  const bool alone = !solve::optimizer_named(optimizer).needs.signal;
-  return alone ? std::string(optimizer) : fmt::format("{}-{}", framework, optimizer);
-}
-
-std::string method_label(std::string_view framework, std::string_view optimizer) {
+MethodGrid plain_method(std::string_view framework, std::string_view optimizer, Role role,
+                        std::string_view training) {
   const solve::OptimizerInfo& row = solve::optimizer_named(optimizer);
-  if (!row.needs.signal) return row.label;
-  return fmt::format("{} {}", learn::framework_named(framework).label, row.label);
+  MethodGrid out;
+  out.name = row.name;
+  out.label = row.label;
+  if (row.needs.signal) {
+    out.name = fmt::format("{}-{}", framework, optimizer);
+    out.label = fmt::format("{} {}", learn::framework_named(framework).label, row.label);
+  }
+  out.role = role;
+  out.training = training;
+  out.settings = {{"framework", std::string(framework)}, {"optimizer", std::string(optimizer)}};
+  return out;
 }
 
 Tables read_tables(std::string_view toml, std::string_view file_name) {

@@ -24,9 +24,9 @@ std::string tables_toml(const Tables& tables);
 // was asked for: then another says why.
 void offer_no_files(settings::Setting& framework, std::string_view asked);
 
-// "historic-oscar" and "Historic OSCAR".
-std::string method_name(std::string_view framework, std::string_view optimizer);
-std::string method_label(std::string_view framework, std::string_view optimizer);
+// Called "historic-oscar" and "Historic OSCAR".
+MethodGrid plain_method(std::string_view framework, std::string_view optimizer, Role role,
+                        std::string_view training);
 
 // The name of a market that has none: its file's, without folder and endings.
 std::string market_name(const std::string& file);

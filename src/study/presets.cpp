@@ -12,12 +12,7 @@ namespace {
 
 MethodGrid method(std::string_view framework, std::string_view optimizer, Role role,
                   std::string_view training) {
-  MethodGrid out;
-  out.name = method_name(framework, optimizer);
-  out.label = method_label(framework, optimizer);
-  out.role = role;
-  out.training = training;
-  out.settings = {{"framework", std::string(framework)}, {"optimizer", std::string(optimizer)}};
+  MethodGrid out = plain_method(framework, optimizer, role, training);
   if (training == "paper") out.settings.push_back({"held-sizing", "volatility"});
   return out;
 }

@@ -54,38 +54,30 @@ std::vector<std::string_view> names_of(const std::vector<T>& items) {
   return names;
 }
 
-template <class T>
-bool same_name_twice(const std::vector<T>& items) {
-  std::set<std::string_view> names;
-  for (const T& item : items)
-    if (!names.insert(item.name).second) return true;
-  return false;
-}
-
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
-  throw InputError(fmt::format(
-      "{}: {}; results of the two are not mixed: give another ‹--out›, or ‹--force›, which "
-      "sets {} aside and begins anew",
-      file, what, file.substr(file.rfind('/') + 1)));
+  throw InputError(
+      fmt::format("{}: {}; results of the two are not mixed: give another ‹--out›, or ‹--force›, "
+                  "which sets {} aside and begins anew",
+                  file, what, file.substr(file.rfind('/') + 1)));
 }
 
 // Settings that leave out what the file holds would not describe it any more.
 [[noreturn]] void refuse_less(const std::string& file, const std::string& what) {
-  throw InputError(
-      fmt::format("{}: holds {}, which is not in what is asked for now; a study may grow, not "
-                  "shrink: ask for all it holds, give another ‹--out›, or ‹--force›, which sets {} "
-                  "aside and begins anew",
-                  file, what, file.substr(file.rfind('/') + 1)));
+  throw InputError(fmt::format(
+      "{}: holds {}, which is not in what is asked for now; a study may grow, not shrink: ask for "
+      "all it holds, give another ‹--out›, or ‹--force›, which sets {} aside and begins anew",
+      file, what, file.substr(file.rfind('/') + 1)));
 }
 
 void check_market(const Market& now, const Market& then, const std::string& file) {
   const std::string market = fmt::format("market \"{}\"", printable(now.name));
   if (data_of(now.checksum).starts_with(kPanelChecksum) &&
       !data_of(then.checksum).starts_with(kPanelChecksum))
-    refuse(file, fmt::format("{} is {}, and this study was begun with a file, or by an earlier "
-                             "version, which kept no checksum of simulated prices: whether they "
-                             "are the same cannot be told",
-                             market, printable(now.source, 200)));
+    refuse(file,
+           fmt::format(
+               "{} is {}, and this study was begun with a file, or by an earlier version, which "
+               "kept no checksum of simulated prices: whether they are the same cannot be told",
+               market, printable(now.source, 200)));
   if (data_of(now.checksum) != data_of(then.checksum))
     refuse(file, fmt::format("{} has changed since this study began: {} is not the data it was "
                              "(checksum {}, was {})",
@@ -139,14 +131,13 @@ void check_method(const Method& now, const Method& then, const std::string& file
 
 // Every market, method and cell of the file is in the plan.
 void check_nothing_left_out(const Results& plan, const Results& stored, const std::string& file) {
-  const auto markets = places_of(names_of(stored.markets), names_of(plan.markets));
-  for (std::size_t i = 0; i < markets.size(); ++i)
-    if (!markets[i])
-      refuse_less(file, fmt::format("market \"{}\"", printable(stored.markets[i].name)));
-  const auto methods = places_of(names_of(stored.methods), names_of(plan.methods));
-  for (std::size_t i = 0; i < methods.size(); ++i)
-    if (!methods[i])
-      refuse_less(file, fmt::format("method \"{}\"", printable(stored.methods[i].name)));
+  const auto check_names = [&](std::string_view what, const auto& then, const auto& now) {
+    for (const auto& each : then)
+      if (std::ranges::find(now, each.name, &std::decay_t<decltype(each)>::name) == now.end())
+        refuse_less(file, fmt::format("{} \"{}\"", what, printable(each.name)));
+  };
+  check_names("market", stored.markets, plan.markets);
+  check_names("method", stored.methods, plan.methods);
   std::set<Key> planned;
   std::set<std::tuple<std::string_view, std::string_view, Index>> planned_ks;
   for (const Key& key : keys_of(plan)) {
@@ -249,10 +240,9 @@ void check_cells(const Results& results) {
       throw Misfit(fmt::format("k = {} of market \"{}\" is {} names in one cell and {} in another",
                                printable(cell.k_given), printable(market), found->second, cell.k));
     if (fresh && names.size() * methods > kMostCells)
-      throw Misfit(
-          fmt::format("its markets, numbers of names and {} methods make more than {} "
-                      "entries of a table",
-                      methods, kMostCells));
+      throw Misfit(fmt::format(
+          "its markets, numbers of names and {} methods make more than {} entries of a table",
+          methods, kMostCells));
   }
   for (std::size_t method = 0; method < methods; ++method)
     if (!has_cells[method])
@@ -275,9 +265,9 @@ Results checked_plan(const Results& plan) {
     for (std::string& date : market.dates) storable.text(date, kLongestName);
   }
   for (Method& method : checked.methods) method_columns(storable, method);
-  if (same_name_twice(checked.markets))
+  if (name_given_twice(checked.markets) != nullptr)
     throw InputError("two markets of the study have the same name; give each its own");
-  if (same_name_twice(checked.methods))
+  if (name_given_twice(checked.methods) != nullptr)
     throw InputError("two methods of the study have the same name; give each its own");
   for (const Cell& cell : checked.cells)
     if (cell.market < 0 || at(cell.market) >= checked.markets.size() || cell.method < 0 ||

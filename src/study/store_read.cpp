@@ -80,10 +80,8 @@ Index read_place(Query& row, const Places& places, std::string_view what) {
 
 template <class T>
 void require_unique_names(const std::vector<T>& items, std::string_view what) {
-  std::set<std::string_view> names;
-  for (const T& item : items)
-    if (!names.insert(item.name).second)
-      throw Misfit(fmt::format("two {} are called \"{}\"", what, printable(item.name)));
+  if (const std::string* name = name_given_twice(items))
+    throw Misfit(fmt::format("two {} are called \"{}\"", what, printable(*name)));
 }
 
 void read_study(Connection& connection, Results& results) {
@@ -110,8 +108,7 @@ void read_markets(Connection& connection, Stored& stored) {
   Query tickers(connection, "SELECT asset, ticker FROM assets WHERE market = ? ORDER BY asset");
   Query dates(connection, "SELECT period, date FROM periods WHERE market = ? ORDER BY period");
   Query warnings(connection,
-                 "SELECT number, text FROM warnings WHERE market = ? AND cell = 0"
-                 " ORDER BY number");
+                 "SELECT number, text FROM warnings WHERE market = ? AND cell = 0 ORDER BY number");
   read_table(connection, "markets", stored.results.markets, stored.markets, [&](Query& row, Id id) {
     Market market;
     market_columns(row, market);
@@ -138,8 +135,7 @@ void read_methods(Connection& connection, Stored& stored) {
 void read_cells(Connection& connection, Stored& stored) {
   const Places markets = places(stored.markets), methods = places(stored.methods);
   Query warnings(connection,
-                 "SELECT number, text FROM warnings WHERE market = 0 AND cell = ?"
-                 " ORDER BY number");
+                 "SELECT number, text FROM warnings WHERE market = 0 AND cell = ? ORDER BY number");
   read_table(connection, "cells", stored.results.cells, stored.cells, [&](Query& row, Id id) {
     Cell cell;
     cell.market = read_place(row, markets, "market");
@@ -162,7 +158,7 @@ Query row_of_cell(Connection& connection, std::string_view table, Id cell, std::
 }
 
 void read_daily(Connection& connection, Id id, const RunSize& size, backtest::Run& run) {
-  const auto periods = static_cast<std::size_t>(size.periods);
+  const auto periods = at(size.periods);
   run.dates.resize(periods);
   run.status.resize(periods);
   for (const DailyColumn& column : kDailyColumns) (run.*column.column).resize(periods);
@@ -184,14 +180,14 @@ void read_weights(Connection& connection, Id id, const RunSize& size, Index n, b
   const auto held = [&] { return static_cast<Index>(run.weights.size()); };
   run.weights_begin.push_back(0);
   while (row.step()) {
-    const auto period = static_cast<std::size_t>(row.integer(0, size.periods - 1));
+    const auto period = at(row.integer(0, size.periods - 1));
     require(period + 1 >= run.weights_begin.size(), "its weights are not in order");
     run.weights_begin.resize(period + 1, held());
     const auto asset = static_cast<Index>(row.integer(0, n - 1));
     run.weights.push_back({.asset = asset, .weight = row.finite()});
   }
   require(held() == size.positions, "weights of a cell are missing");
-  run.weights_begin.resize(static_cast<std::size_t>(size.periods) + 1, held());
+  run.weights_begin.resize(at(size.periods) + 1, held());
 }
 
 // The rest of a cell that is done.
@@ -245,10 +241,8 @@ auto read_any(const std::filesystem::path& file, const Read& read) {
     throw InputError(fmt::format("{}: cannot be read: {}; check the folder and its permissions",
                                  name, failed.message()));
   if (!std::filesystem::exists(status))
-    throw InputError(
-        fmt::format("{}: does not exist; name the study.db that `‹sharpen study --out›` "
-                    "has written",
-                    name));
+    throw InputError(fmt::format(
+        "{}: does not exist; name the study.db that `‹sharpen study --out›` has written", name));
   if (std::filesystem::is_directory(status))
     throw InputError(fmt::format("{}: is a folder; name the study.db in it", name));
   if (!std::filesystem::is_regular_file(status))
@@ -264,16 +258,16 @@ auto read_any(const std::filesystem::path& file, const Read& read) {
       return read_file(copy.file(), read, name, copy.bytes());
     }
   } catch (const Misfit& misfit) {
-    throw InputError(fmt::format(
-        "{}: is not a study that can be read: {}; name the study.db of `sharpen study`, or run the "
-        "study again",
-        name, misfit.what()));
+    throw InputError(
+        fmt::format("{}: is not a study that can be read: {}; name the study.db of `sharpen "
+                    "study`, or run the study again",
+                    name, misfit.what()));
   } catch (const SqliteError& error) {
     const int code = error.code;
     if (code == SQLITE_NOTADB)
       throw InputError(
-          fmt::format("{}: is not a study: it is no SQLite file; name the study.db "
-                      "that `‹sharpen study --out›` has written",
+          fmt::format("{}: is not a study: it is no SQLite file; name the study.db that `‹sharpen "
+                      "study --out›` has written",
                       name));
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
       throw InputError(fmt::format("{}: is being written at this moment; try again", name));
@@ -301,11 +295,10 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
   const backtest::Run& run = cell.run;
   const std::size_t periods = run.dates.size();
   require(periods > 0, "a run has no periods");
-  require(
-      periods <= market.dates.size() &&
-          std::equal(run.dates.begin(), run.dates.end(), market.dates.begin()),
-      "the periods of a run are not those of its market: methods of one study may not differ in "
-      "what decides on its test periods");
+  require(periods <= market.dates.size() &&
+              std::equal(run.dates.begin(), run.dates.end(), market.dates.begin()),
+          "the periods of a run are not those of its market: methods of one study may not differ "
+          "in what decides on its test periods");
   require(periods == market.dates.size() || run.ruined(), "a run ends before its market, unruined");
   require(run.stats_from >= 0 && at(run.stats_from) <= periods,
           "the statistics of a run begin outside it");

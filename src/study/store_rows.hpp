@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 #include <type_traits>
 
 #include "study/store_schema.hpp"
@@ -14,6 +15,15 @@ namespace sharpen::study {
 using Id = std::int64_t;  // of a market, a method or a cell in the file; from 1
 
 constexpr Id kHighest = std::numeric_limits<Id>::max();
+
+// The first name that two of them have; null: none.
+template <class T>
+const std::string* name_given_twice(const std::vector<T>& items) {
+  std::set<std::string_view> names;
+  for (const T& item : items)
+    if (!names.insert(item.name).second) return &item.name;
+  return nullptr;
+}
 
 // Of markets, after its id and position.
 template <class Row, class M>
