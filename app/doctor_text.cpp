@@ -48,7 +48,7 @@ std::string and_more(const market::Cleaned& cleaned, const std::map<Rule, Index>
   bool json_has_all = true;
   for (int r = static_cast<int>(first); r <= static_cast<int>(last); ++r) {
     const auto rule = static_cast<Rule>(r);
-    const Index found = cleaned.found[static_cast<std::size_t>(r)];
+    const Index found = cleaned.found[at(r)];
     const Index rest = found - (listed.contains(rule) ? listed.at(rule) : 0);
     if (rest == 0) continue;
     more += rest;

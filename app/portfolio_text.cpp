@@ -129,7 +129,7 @@ std::vector<std::string> holdings_header(const command::Prediction& prediction) 
 }
 
 std::vector<std::string> holdings_row(const command::Prediction& prediction, Index asset) {
-  const auto i = static_cast<std::size_t>(asset);
+  const auto i = at(asset);
   std::vector<std::string> row = {asset_name(prediction, asset),
                                   number_or_dash(prediction.weight(asset))};
   if (const auto& sizes = prediction.sizes) {
@@ -180,8 +180,7 @@ std::string members_line(const command::Prediction& prediction) {
     others.push_back(fmt::format("{} ({})", asset_name(prediction, asset),
                                  tenths(prediction.spread.held[at(asset)])));
   std::string out = fmt::format(
-      "members    {}, agreement {:.2f} (1: they say the same; about "
-      "{:.2f}: nothing in common)\n",
+      "members    {}, agreement {:.2f} (1: they say the same; about {:.2f}: nothing in common)\n",
       members, prediction.agreement, 1.0 / std::sqrt(static_cast<double>(members)));
   if (!others.empty())
     out += fmt::format("           some would hold {}\n", command::some_names(others, 8));

@@ -71,19 +71,18 @@ void check_split(const std::string& split) {
 void check_stats_from(const std::string& stats_from) {
   if (all_digits(stats_from) && stats_from.size() < 8) return;
   if (market::parse_date(stats_from).format == market::DateFormat::none)
-    throw InputError(fmt::format(
-        "‹stats-from› = {} is neither a row nor a date; write a row of the returns, from 1, or a "
-        "date YYYY-MM-DD or YYYY-MM",
-        printable(stats_from)));
+    throw InputError(
+        fmt::format("‹stats-from› = {} is neither a row nor a date; write a row of the returns, "
+                    "from 1, or a date YYYY-MM-DD or YYYY-MM",
+                    printable(stats_from)));
 }
 
 Index split_row(std::span<const std::string> dates, const std::string& split) {
   const auto rows = static_cast<Index>(dates.size());
   if (rows < 2)
-    throw InputError(
-        fmt::format("split = {} needs 2 rows of returns at least and the panel has {}; give a "
-                    "longer history",
-                    printable(split), rows));
+    throw InputError(fmt::format(
+        "split = {} needs 2 rows of returns at least and the panel has {}; give a longer history",
+        printable(split), rows));
   if (const auto share = share_of(split)) {
     const auto training = static_cast<Index>(std::round(*share * static_cast<double>(rows)));
     return std::clamp(training, Index{1}, rows - 1);

@@ -20,8 +20,7 @@ std::string and_more(std::size_t missing) {
 // The signal's column for each of the panel's tickers.
 std::vector<Index> matched_columns(const market::Panel& signal, const market::Panel& returns) {
   std::unordered_map<std::string_view, Index> column_of;
-  for (Index j = 0; j < signal.n(); ++j)
-    column_of.emplace(signal.tickers[static_cast<std::size_t>(j)], j);
+  for (Index j = 0; j < signal.n(); ++j) column_of.emplace(signal.tickers[at(j)], j);
   std::vector<Index> columns;
   std::vector<std::string_view> missing;
   for (const std::string& ticker : returns.tickers) {
@@ -48,7 +47,7 @@ std::vector<Index> matched_rows(const market::Panel& signal, const market::Panel
     if (row < 0)
       throw InputError(
           "the signal cannot have a row before the first return; give ‹min-history› >= 2");
-    const std::string& date = returns.dates[static_cast<std::size_t>(row)];
+    const std::string& date = returns.dates[at(row)];
     const auto found = std::lower_bound(signal.dates.begin(), signal.dates.end(), date);
     if (found == signal.dates.end() || *found != date)
       missing.push_back(date);
@@ -71,17 +70,17 @@ std::vector<Index> matched_rows(const market::Panel& signal, const market::Panel
 
 GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& returns,
                          std::span<const Index> rows, bool gaps_allowed)
-    : n_(returns.n()), slot_(static_cast<std::size_t>(returns.rows()), -1) {
+    : n_(returns.n()), slot_(at(returns.rows()), -1) {
   const std::vector<Index> columns = matched_columns(signal, returns);
   const std::vector<Index> from = matched_rows(signal, returns, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    slot_[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
+    slot_[at(rows[i])] = static_cast<Index>(i);
     for (std::size_t j = 0; j < columns.size(); ++j) {
       const double value = signal.matrix()(from[i], columns[j]);
       if (!std::isfinite(value) && !gaps_allowed)
         throw InputError(fmt::format(
             "the signal has no value for ticker {} on {}; fill it, or use ‹--universe available›",
-            printable(returns.tickers[j]), signal.dates[static_cast<std::size_t>(from[i])]));
+            printable(returns.tickers[j]), signal.dates[at(from[i])]));
       values_.push_back(std::isfinite(value) ? Expectation(value) : Expectation());
     }
   }
@@ -89,15 +88,12 @@ GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& retur
 
 GivenSignal::GivenSignal(const market::Panel& returns, std::span<const Index> rows,
                          std::vector<Expectation> values)
-    : n_(returns.n()),
-      slot_(static_cast<std::size_t>(returns.rows()), -1),
-      values_(std::move(values)) {
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    slot_[static_cast<std::size_t>(rows[i])] = static_cast<Index>(i);
+    : n_(returns.n()), slot_(at(returns.rows()), -1), values_(std::move(values)) {
+  for (std::size_t i = 0; i < rows.size(); ++i) slot_[at(rows[i])] = static_cast<Index>(i);
 }
 
 const Expectation* GivenSignal::row(Index panel_row) const {
-  const Index slot = panel_row < 0 ? -1 : slot_[static_cast<std::size_t>(panel_row)];
+  const Index slot = panel_row < 0 ? -1 : slot_[at(panel_row)];
   return slot < 0 ? nullptr : values_.data() + slot * n_;
 }
 

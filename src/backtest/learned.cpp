@@ -125,8 +125,7 @@ void fill_all(const learn::Model& model, const market::Panel& returns, std::span
     const bool joint = model.settings.network == learn::NetworkKind::joint;
     if (joint && static_cast<Index>(assets.size()) < returns.n())
       throw InputError(
-          "network = joint needs every asset throughout; use network shared, or "
-          "universe complete");
+          "network = joint needs every asset throughout; use network shared, or universe complete");
     if (!assets.empty())
       fill(model, returns, rows.subspan(begin, end - begin), assets, risks, threads,
            out.subspan(begin * at(returns.n()), (end - begin) * at(returns.n())));
@@ -160,9 +159,8 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
     std::size_t end = rows.size();
     if (given == nullptr && settings.retrain > 0) {
       const Index due = next_training + settings.retrain;
-      end = static_cast<std::size_t>(
-          std::lower_bound(rows.begin() + static_cast<Index>(done), rows.end(), due - 1) -
-          rows.begin());
+      end = at(std::lower_bound(rows.begin() + static_cast<Index>(done), rows.end(), due - 1) -
+               rows.begin());
     }
     if (end > done) {
       learn::Model own;
@@ -227,10 +225,10 @@ market::Panel match_model(const market::Panel& returns, const learn::Model& mode
     return names.size() > 5 ? fmt::format("{} and {} more", out, names.size() - 5) : out;
   };
   if (!missing.empty())
-    throw InputError(fmt::format(
-        "the panel has no column for {}, which the model was trained on; add it, or train a model "
-        "without",
-        list(missing)));
+    throw InputError(
+        fmt::format("the panel has no column for {}, which the model was trained on; add it, or "
+                    "train a model without",
+                    list(missing)));
   if (!extra.empty())
     warnings.push_back(fmt::format("the model does not know {}: ignored", list(extra)));
   return market::select_tickers(returns, model.tickers);

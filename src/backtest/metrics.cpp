@@ -45,14 +45,14 @@ double risk_free(const Track& track, std::size_t t) {
 // What a series earned above the risk-free rate, over the statistics' periods.
 std::vector<double> excess_of(const Track& track, ConstVec returns) {
   std::vector<double> excess;
-  for (auto t = static_cast<std::size_t>(track.stats_from); t < returns.size(); ++t)
+  for (auto t = at(track.stats_from); t < returns.size(); ++t)
     excess.push_back(returns[t] - risk_free(track, t));
   return excess;
 }
 
 // A column from the first period of the statistics on; empty if it was not recorded.
 ConstVec covered(ConstVec column, const Track& track) {
-  return column.empty() ? column : column.subspan(static_cast<std::size_t>(track.stats_from));
+  return column.empty() ? column : column.subspan(at(track.stats_from));
 }
 
 // NaN among the values wins: std::max would lose it.

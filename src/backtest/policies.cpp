@@ -32,13 +32,13 @@ void take(const solve::Answer& answer, std::span<const Index> assets, Decision& 
   out.positions.clear();
   if (out.outcome.status == Status::invalid_input) return;
   for (const Index i : portfolio.support) {
-    const double weight = portfolio.weights[static_cast<std::size_t>(i)];
+    const double weight = portfolio.weights[at(i)];
     if (!std::isfinite(weight)) {
       out.outcome.status = Status::invalid_input;
       out.positions.clear();
       return;
     }
-    if (weight != 0.0) out.positions.push_back({assets[static_cast<std::size_t>(i)], weight});
+    if (weight != 0.0) out.positions.push_back({assets[at(i)], weight});
   }
 }
 
@@ -50,13 +50,12 @@ void RollingMean::expected_returns(const WindowBatch& batch, Index i, Vec mu) co
   column_means(batch.window(i), mu);
 }
 
-TrainingMean::TrainingMean(ConstMat training) : mean_(static_cast<std::size_t>(training.cols)) {
+TrainingMean::TrainingMean(ConstMat training) : mean_(at(training.cols)) {
   column_means(training, mean_);
 }
 
 void TrainingMean::expected_returns(const WindowBatch& batch, Index, Vec mu) const {
-  for (std::size_t j = 0; j < mu.size(); ++j)
-    mu[j] = mean_[static_cast<std::size_t>(batch.assets[j])];
+  for (std::size_t j = 0; j < mu.size(); ++j) mu[j] = mean_[at(batch.assets[j])];
 }
 
 Decider decider(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings) {
@@ -137,7 +136,7 @@ solve::Problem OptimizerPolicy::problem(const WindowBatch& batch, Index i,
     out.window = training_.empty()
                      ? batch.window(i)
                      : ConstMat(training_.data(), static_cast<Index>(training_.size()) / m, m);
-  if (!months_.empty() && out.row >= 0) out.month = months_[static_cast<std::size_t>(out.row)];
+  if (!months_.empty() && out.row >= 0) out.month = months_[at(out.row)];
   return out;
 }
 
@@ -158,7 +157,7 @@ void OptimizerPolicy::decide(const WindowBatch& batch, std::span<Decision> out) 
     if (decider_.needs.signal) source_->expected_returns(batch, i, mu);
     problem.mu = mu;
     optimizer.decide(problem, answer);
-    take(answer, batch.assets, out[static_cast<std::size_t>(i)]);
+    take(answer, batch.assets, out[at(i)]);
   }
 }
 

@@ -29,8 +29,8 @@ void check_fields(const CsvCursor& cursor) {
   const Index found = cursor.count_fields();
   if (found == 2) return;
   fail_at({cursor.name(), cursor.line(), std::min<Index>(found, 3)},
-          fmt::format("line {} has {} where 2 are expected (asset and weight); give every row "
-                      "a name and a weight, separated by a comma",
+          fmt::format("line {} has {} where 2 are expected (asset and weight); give every row a "
+                      "name and a weight, separated by a comma",
                       cursor.line(), counted(found, "field")));
 }
 
@@ -51,9 +51,9 @@ double parse_weight(CsvCursor& cursor, const std::string& asset) {
   if (const auto value = parse_number(text)) return *value;
   const FilePosition position = cursor.position();
   if (text.empty())
-    fail_at(position, fmt::format("the weight is missing, at {} (asset {}); fill it or drop the "
-                                  "row",
-                                  spelled(position), shortened(asset)));
+    fail_at(position,
+            fmt::format("the weight is missing, at {} (asset {}); fill it or drop the row",
+                        spelled(position), shortened(asset)));
   fail_number(position, text, "weight of asset " + shortened(asset));
 }
 
@@ -158,10 +158,9 @@ void parse_metrics(std::string_view text, std::string_view file, SavedRun& run) 
   if (!command.empty() && command != "backtest")
     fail_key(file, "command", fmt::format("is {} and not backtest", shown(command)));
   if (const double version = number_of(metrics, file, "schema_version", 1.0); version != 1.0)
-    fail_at({file, 0, 0},
-            fmt::format("the schema_version is {} and this program knows 1; use the version "
-                        "of sharpen that wrote it",
-                        shortest(version)));
+    fail_at({file, 0, 0}, fmt::format("the schema_version is {} and this program knows 1; use the "
+                                      "version of sharpen that wrote it",
+                                      shortest(version)));
   run.label = text_of(metrics, file, "label");
   run.periods_per_year = number_of(metrics, file, "periods_per_year", std::nan(""));
   if (!(run.periods_per_year > 0.0 && std::isfinite(run.periods_per_year)))
@@ -247,14 +246,14 @@ std::vector<NamedWeight> parse_portfolio(std::string_view text, std::string_view
     const FilePosition position = cursor.position();
     check_fields(cursor);
     if (asset.empty())
-      fail_at(position, fmt::format("the name of the asset is missing, at {}; every row starts "
-                                    "with one",
-                                    spelled(position)));
+      fail_at(position,
+              fmt::format("the name of the asset is missing, at {}; every row starts with one",
+                          spelled(position)));
     const auto [first, fresh] = line_of.try_emplace(asset, cursor.line());
     if (!fresh)
-      fail_at(position, fmt::format("the asset {} is repeated, at line {} and line {}; give every "
-                                    "asset once",
-                                    shown(asset), first->second, cursor.line()));
+      fail_at(position,
+              fmt::format("the asset {} is repeated, at line {} and line {}; give every asset once",
+                          shown(asset), first->second, cursor.line()));
     cursor.comma();
     out.push_back({asset, parse_weight(cursor, asset)});
     cursor.end_line();
@@ -322,10 +321,10 @@ CommonPeriods common_periods(const SavedRun& a, const SavedRun& b) {
     return fmt::format("{} to {}", run.dates[first], run.dates.back());
   };
   if (out.dates.empty())
-    throw InputError(fmt::format(
-        "the two runs have no date in common: the statistics of the first cover {}, of the second "
-        "{}; compare runs over the same dates",
-        range(a), range(b)));
+    throw InputError(
+        fmt::format("the two runs have no date in common: the statistics of the first cover {}, of "
+                    "the second {}; compare runs over the same dates",
+                    range(a), range(b)));
   out.left_out_a = static_cast<Index>(a.dates.size() - out.dates.size());
   out.left_out_b = static_cast<Index>(b.dates.size() - out.dates.size());
   return out;

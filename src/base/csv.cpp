@@ -83,10 +83,9 @@ std::string_view CsvCursor::field() {
   while (p != end_ && *p != separator_ && *p != '\n' && *p != '\r' && *p != '"') ++p;
   check_bytes(at_, p);
   if (p != end_ && *p == '"')
-    fail_at(position(),
-            fmt::format("a quotation mark inside the unquoted field {}, at {}; quote the "
-                        "whole field and double the marks inside it",
-                        shown({first, p + 1}), spelled(position())));
+    fail_at(position(), fmt::format("a quotation mark inside the unquoted field {}, at {}; quote "
+                                    "the whole field and double the marks inside it",
+                                    shown({first, p + 1}), spelled(position())));
   at_ = p;
   while (p != first && is_blank(p[-1])) --p;
   return {first, p};
@@ -100,9 +99,9 @@ std::string_view CsvCursor::quoted_field() {
   for (;; ++p) {
     if (p == end_ || *p == '\n')
       fail_at(position(),
-              fmt::format("the quoted field {} is not closed on its line, at {}; close the "
-                          "quotation mark",
-                          shown({open, p}), spelled(position())));
+              fmt::format(
+                  "the quoted field {} is not closed on its line, at {}; close the quotation mark",
+                  shown({open, p}), spelled(position())));
     if (*p != '"') continue;
     if (p + 1 == end_ || p[1] != '"') break;
     doubled = true;
@@ -113,10 +112,11 @@ std::string_view CsvCursor::quoted_field() {
   at_ = p + 1;
   while (at_ != end_ && is_blank(*at_)) ++at_;
   if (at_ != end_ && *at_ != separator_ && *at_ != '\n' && *at_ != '\r')
-    fail_at(position(), fmt::format("text after the closing quotation mark of {}, at {}; put a {} "
-                                    "or a line end there",
-                                    shown({open, p + 1}), spelled(position()),
-                                    separator_ == ',' ? "comma" : "semicolon"));
+    fail_at(
+        position(),
+        fmt::format(
+            "text after the closing quotation mark of {}, at {}; put a {} or a line end there",
+            shown({open, p + 1}), spelled(position()), separator_ == ',' ? "comma" : "semicolon"));
   if (!doubled) return text;
   unescaped_.clear();
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -130,22 +130,21 @@ void CsvCursor::check_bytes(const char* first, const char* last) const {
   const std::string_view bytes(first, last);
   if (bytes.size() > kMostFieldBytes)
     fail_at(position(),
-            fmt::format("a field of {} bytes, at {}; at most {} are allowed, is this a CSV "
-                        "file?",
+            fmt::format("a field of {} bytes, at {}; at most {} are allowed, is this a CSV file?",
                         bytes.size(), spelled(position()), kMostFieldBytes));
   if (bytes.find('\0') != std::string_view::npos)
     fail_at(position(),
-            fmt::format("a NUL byte in {}, at {}; the file is not text, export it again as "
-                        "CSV",
+            fmt::format("a NUL byte in {}, at {}; the file is not text, export it again as CSV",
                         shown(bytes), spelled(position())));
 }
 
 void CsvCursor::refuse_lone_carriage_return() const {
   if (at_ + 1 != end_ && at_[1] == '\n') return;
-  fail_at(position(),
-          fmt::format("a carriage return without a line feed, at {}; save the file with LF "
-                      "or CRLF line ends",
-                      spelled(position())));
+  fail_at(
+      position(),
+      fmt::format(
+          "a carriage return without a line feed, at {}; save the file with LF or CRLF line ends",
+          spelled(position())));
 }
 
 void CsvCursor::end_line() {

@@ -20,9 +20,9 @@ namespace {
 constexpr std::size_t kBlock = std::size_t{1} << 20;
 
 [[noreturn]] void fail_too_large(const std::string& name, std::size_t bytes) {
-  fail_at({name}, fmt::format("{} bytes or more do not fit into memory; split the file by dates "
-                              "or tickers",
-                              bytes));
+  fail_at({name},
+          fmt::format("{} bytes or more do not fit into memory; split the file by dates or tickers",
+                      bytes));
 }
 
 constexpr std::size_t kUnpackedBlock = std::size_t{1} << 16;
@@ -48,10 +48,9 @@ class Inflater {
 void refuse_bomb(std::string_view name, std::size_t packed, std::size_t unpacked,
                  std::size_t most) {
   if (unpacked > most)
-    fail_at({name},
-            fmt::format("unpacks to more than {} bytes, which do not fit into memory; split "
-                        "the file by dates or tickers",
-                        most));
+    fail_at({name}, fmt::format("unpacks to more than {} bytes, which do not fit into memory; "
+                                "split the file by dates or tickers",
+                                most));
   if (unpacked > kAlwaysFine && unpacked / kMostRatio > packed)
     fail_at({name}, fmt::format("unpacks to more than {} times its size, which no table of prices "
                                 "does; unpack it yourself if you trust it",

@@ -11,7 +11,7 @@ namespace sharpen::baseline {
 
 class Columns {
  public:
-  explicit Columns(Index n) : n_(n), slot_(static_cast<std::size_t>(n), -1) {}
+  explicit Columns(Index n) : n_(n), slot_(at(n), -1) {}
 
   // Forgets every column and keeps the memory.
   void clear() {
@@ -22,14 +22,13 @@ class Columns {
   // Column j; fill(j, column) computes it.
   template <class Fill>
   const double* get(Index j, const Fill& fill) {
-    Index& slot = slot_[static_cast<std::size_t>(j)];
+    Index& slot = slot_[at(j)];
     if (slot < 0) {
-      if (used_ == static_cast<Index>(pool_.size()))
-        pool_.emplace_back(static_cast<std::size_t>(n_));
+      if (used_ == static_cast<Index>(pool_.size())) pool_.emplace_back(at(n_));
       slot = used_++;
-      fill(j, Vec(pool_[static_cast<std::size_t>(slot)]));
+      fill(j, Vec(pool_[at(slot)]));
     }
-    return pool_[static_cast<std::size_t>(slot)].data();
+    return pool_[at(slot)].data();
   }
 
  private:

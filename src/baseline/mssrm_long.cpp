@@ -45,11 +45,10 @@ void MssrmLongSettings::validate() const {
 struct MssrmLong::Work {
   Work(const MssrmLongSettings& s, Index size)
       : settings(s), n(size), k(std::min(s.k, size)), columns(size) {
-    for (std::vector<double>* x : {&m, &v, &next, &order, &mean, &diagonal})
-      x->resize(static_cast<std::size_t>(n));
-    support.reserve(static_cast<std::size_t>(n));
-    active.reserve(static_cast<std::size_t>(n));
-    coefficients.reserve(static_cast<std::size_t>(n));
+    for (std::vector<double>* x : {&m, &v, &next, &order, &mean, &diagonal}) x->resize(at(n));
+    support.reserve(at(n));
+    active.reserve(at(n));
+    coefficients.reserve(at(n));
   }
 
   void set_matrix(ConstMat given);
@@ -87,13 +86,13 @@ struct MssrmLong::Work {
 void MssrmLong::Work::set_matrix(ConstMat given) {
   Sigma = given;
   T = 0;
-  for (Index j = 0; j < n; ++j) diagonal[static_cast<std::size_t>(j)] = given(j, j);
+  for (Index j = 0; j < n; ++j) diagonal[at(j)] = given(j, j);
 }
 
 void MssrmLong::Work::set_window(ConstMat window) {
   Sigma = {};
   T = window.rows;
-  X.resize(static_cast<std::size_t>(T * n));
+  X.resize(at(T * n));
   std::fill(mean.begin(), mean.end(), 0.0);
   for (Index t = 0; t < T; ++t)
     for (std::size_t j = 0; j < mean.size(); ++j) mean[j] += window.row(t)[j];
@@ -120,8 +119,8 @@ bool MssrmLong::Work::begin(ConstVec signal, MssrmLongResult& out) {
   bool valid = std::isfinite(scale) && finite(diagonal);
   for (Index i = 0; i < n && valid && T == 0; ++i) valid = finite(Sigma.row(i));
   const double nothing = valid ? 0.0 : kNaN;
-  out.portfolio.weights.assign(static_cast<std::size_t>(n), nothing);
-  out.v.assign(static_cast<std::size_t>(n), nothing);
+  out.portfolio.weights.assign(at(n), nothing);
+  out.v.assign(at(n), nothing);
   out.portfolio.value.reset();
   out.portfolio.sharpe = nothing;
   if (!valid) return false;
@@ -140,9 +139,9 @@ double MssrmLong::Work::largest_eigenvalue() {
   const bool by_rows = T > 0 && T < n;
   const Index size = by_rows ? T : n;
   const auto order_of = static_cast<int>(size), cols = static_cast<int>(n);
-  gram.resize(static_cast<std::size_t>(size * size));
-  eigenvalues.resize(static_cast<std::size_t>(size));
-  workspace.resize(static_cast<std::size_t>(2 * size + 1));
+  gram.resize(at(size * size));
+  eigenvalues.resize(at(size));
+  workspace.resize(at(2 * size + 1));
   if (T == 0) {
     for (Index i = 0; i < n; ++i)
       std::copy(Sigma.row(i).begin(), Sigma.row(i).end(), gram.begin() + i * n);
@@ -168,7 +167,7 @@ const double* MssrmLong::Work::column(Index j) {
       cblas_dgemv(CblasColMajor, CblasNoTrans, size, static_cast<int>(T), 1.0, X.data(), size,
                   X.data() + i, size, 0.0, out.data(), 1);
     }
-    out[static_cast<std::size_t>(i)] += settings.epsilon;
+    out[at(i)] += settings.epsilon;
   });
 }
 
@@ -182,7 +181,7 @@ void MssrmLong::Work::first_step(double alpha) {
                 static_cast<int>(Sigma.stride), v.data(), 1, 1.0, next.data(), 1);
     return;
   }
-  rows.resize(static_cast<std::size_t>(T));
+  rows.resize(at(T));
   cblas_dgemv(CblasColMajor, CblasTrans, size, static_cast<int>(T), 1.0, X.data(), size, v.data(),
               1, 0.0, rows.data(), 1);
   cblas_dgemv(CblasColMajor, CblasNoTrans, size, static_cast<int>(T), -alpha, X.data(), size,
@@ -190,8 +189,7 @@ void MssrmLong::Work::first_step(double alpha) {
 }
 
 void MssrmLong::Work::step(double alpha) {
-  for (std::size_t s = 0; s < support.size(); ++s)
-    coefficients[s] = -alpha * v[static_cast<std::size_t>(support[s])];
+  for (std::size_t s = 0; s < support.size(); ++s) coefficients[s] = -alpha * v[at(support[s])];
   for (std::size_t i = 0; i < v.size(); ++i) next[i] = v[i] + alpha * m[i];
   add_columns(active, coefficients, next);
 }
@@ -223,7 +221,7 @@ double MssrmLong::Work::kth_largest() {
   if (k > n / 16) {
     std::copy(next.begin(), next.end(), order.begin());
     std::nth_element(order.begin(), order.begin() + (k - 1), order.end(), std::greater<>());
-    return order[static_cast<std::size_t>(k - 1)];
+    return order[at(k - 1)];
   }
   const auto first = order.begin(), end = first + k;
   std::copy(next.begin(), next.begin() + k, first);
@@ -241,7 +239,7 @@ void MssrmLong::Work::take_support() {
   support.clear();
   active.clear();
   for (Index i = 0; i < n; ++i) {
-    if (v[static_cast<std::size_t>(i)] == 0.0) continue;
+    if (v[at(i)] == 0.0) continue;
     support.push_back(i);
     active.push_back(column(i));
   }
@@ -273,15 +271,14 @@ MssrmLong::Work::End MssrmLong::Work::iterate(double alpha, Index& iterations, c
 // g = Q v - m.
 void MssrmLong::Work::gradient(Vec g) {
   for (std::size_t i = 0; i < g.size(); ++i) g[i] = -m[i];
-  for (std::size_t s = 0; s < support.size(); ++s)
-    coefficients[s] = v[static_cast<std::size_t>(support[s])];
+  for (std::size_t s = 0; s < support.size(); ++s) coefficients[s] = v[at(support[s])];
   add_columns(active, coefficients, g);
 }
 
 bool MssrmLong::Work::certify() {
   if (static_cast<Index>(support.size()) < k) return true;
   double smallest = std::numeric_limits<double>::infinity();
-  for (const Index j : support) smallest = std::min(smallest, v[static_cast<std::size_t>(j)]);
+  for (const Index j : support) smallest = std::min(smallest, v[at(j)]);
   gradient(next);
   for (std::size_t i = 0; i < v.size(); ++i)
     if (v[i] == 0.0 && !(next[i] >= -settings.epsilon * smallest)) return false;
@@ -301,7 +298,7 @@ void MssrmLong::Work::give(bool converged, MssrmLongResult& out) {
   }
   std::fill(next.begin(), next.end(), 0.0);
   for (std::size_t s = 0; s < support.size(); ++s)
-    coefficients[s] = out.portfolio.weights[static_cast<std::size_t>(support[s])];
+    coefficients[s] = out.portfolio.weights[at(support[s])];
   add_columns(active, coefficients, next);
   for (std::size_t i = 0; i < v.size(); ++i) {
     const double w = out.portfolio.weights[i];
@@ -344,10 +341,9 @@ MssrmLong::MssrmLong(MssrmLong&&) noexcept = default;
 void MssrmLong::run(ConstMat Sigma, ConstVec m, MssrmLongResult& out, const Stop& stop) {
   Work& work = *work_;
   if (Sigma.rows != work.n || Sigma.cols != work.n || static_cast<Index>(m.size()) != work.n)
-    throw InputError(
-        fmt::format("Sigma is ({}, {}) and m has {} entries, but mssrm-long was set "
-                    "up for {} assets",
-                    Sigma.rows, Sigma.cols, m.size(), work.n));
+    throw InputError(fmt::format(
+        "Sigma is ({}, {}) and m has {} entries, but mssrm-long was set up for {} assets",
+        Sigma.rows, Sigma.cols, m.size(), work.n));
   work.set_matrix(Sigma);
   if (work.begin(m, out)) work.solve(out, stop);
 }
@@ -355,10 +351,9 @@ void MssrmLong::run(ConstMat Sigma, ConstVec m, MssrmLongResult& out, const Stop
 void MssrmLong::run_on_window(ConstMat window, ConstVec m, MssrmLongResult& out, const Stop& stop) {
   Work& work = *work_;
   if (window.cols != work.n || static_cast<Index>(m.size()) != work.n)
-    throw InputError(
-        fmt::format("the window has {} columns and m {} entries, but mssrm-long was "
-                    "set up for {} assets",
-                    window.cols, m.size(), work.n));
+    throw InputError(fmt::format(
+        "the window has {} columns and m {} entries, but mssrm-long was set up for {} assets",
+        window.cols, m.size(), work.n));
   if (window.rows < 2)
     throw InputError(
         fmt::format("the window has {} rows, but a covariance needs 2 at least", window.rows));

@@ -121,7 +121,7 @@ Index Sdr::Work::iterate(double gap) {
 // The leading eigenvector of Y; its sign makes mu^T v positive.
 void Sdr::Work::take_direction(Relaxation& out) {
   eigenvectors = bracket.Y();
-  out.direction.assign(static_cast<std::size_t>(n), kNan);
+  out.direction.assign(at(n), kNan);
   if (!spectrum.reduce(eigenvectors) || !spectrum.top_vectors(eigenvectors, 1)) return;
   Vector v = eigenvectors.col(0);
   if (problem.mu.dot(v) < 0.0) v = -v;
@@ -139,8 +139,8 @@ void Sdr::Work::report(Index iterations, double gap, Relaxation& out) {
   out.status = out.gap <= gap ? Status::ok : Status::not_converged;
   take_direction(out);
   const auto copy = [&](const Matrix& from, double scale, std::vector<double>& to) {
-    to.resize(static_cast<std::size_t>(n * n));
-    for (Index i = 0; i < n * n; ++i) to[static_cast<std::size_t>(i)] = scale * from.data()[i];
+    to.resize(at(n * n));
+    for (Index i = 0; i < n * n; ++i) to[at(i)] = scale * from.data()[i];
   };
   copy(bracket.Y(), 1.0 / problem.sigma_unit, points.Y);
   const double mu_unit2 = problem.mu_unit * problem.mu_unit;
@@ -162,7 +162,7 @@ void Sdr::solve(ConstMat Sigma, ConstVec mu, double kappa, Relaxation& out, cons
   work.problem.stop = stop;
   out = Relaxation{};
   out.kappa = kappa;
-  out.direction.assign(static_cast<std::size_t>(n), 0.0);
+  out.direction.assign(at(n), 0.0);
   const bool silent = std::all_of(mu.begin(), mu.end(), [](double m) { return m == 0.0; });
   if (!silent && !work.problem.set(Sigma, mu, kappa)) {
     out.primal = out.dual = out.gap = out.sharpe = kNan;

@@ -60,9 +60,9 @@ Spectrum::Spectrum(Index n)
       e_(n),
       tau_(n),
       top_(n),
-      work_(static_cast<std::size_t>(1 + 6 * n + 2 * n * n + 64 * n)),
-      integers_(static_cast<std::size_t>(16 + 10 * n)),
-      support_(static_cast<std::size_t>(2 * n)) {}
+      work_(at(1 + 6 * n + 2 * n * n + 64 * n)),
+      integers_(at(16 + 10 * n)),
+      support_(at(2 * n)) {}
 
 // Few vectors come one by one; from about a seventh of them on, all at once is quicker.
 bool Spectrum::reduce(Matrix& A, Index expected) {

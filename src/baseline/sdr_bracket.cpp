@@ -44,7 +44,7 @@ bool has_factor(Real* A, Index n, const Stop& stop) {
 
 }  // namespace
 
-Bracket::Bracket(Index n) : Y_(n, n), V_(n, n), slack_(static_cast<std::size_t>(n * n)) {}
+Bracket::Bracket(Index n) : Y_(n, n), V_(n, n), slack_(at(n * n)) {}
 
 void Bracket::begin(const ScaledProblem& problem) {
   problem_ = &problem;
@@ -78,7 +78,7 @@ bool Bracket::slack_is_positive(double theta, double nu, const Matrix& V) {
   size += std::sqrt(size_W);
   const Real margin = 4.0L * (static_cast<Real>(n) + 8.0L) * kUnit * size;
   if (!std::isfinite(margin)) return false;
-  for (Index i = 0; i < n; ++i) slack_[static_cast<std::size_t>(i * n + i)] -= margin;
+  for (Index i = 0; i < n; ++i) slack_[at(i * n + i)] -= margin;
   return has_factor(slack_.data(), n, p.stop);
 }
 

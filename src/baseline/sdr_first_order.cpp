@@ -26,7 +26,7 @@ FirstOrder::FirstOrder(Index n) : n_(n), m_(n), spectrum_(n) {
   for (Matrix* matrix : {&R_, &root_, &X_, &W_, &A_, &G_, &next_X_, &next_W_, &next_A_, &next_G_,
                          &best_W_, &scratch_, &factor_, &image_, &warm_Y_, &warm_W_})
     matrix->setZero(n, n);
-  projected_.resize(static_cast<std::size_t>(n));
+  projected_.resize(at(n));
 }
 
 void FirstOrder::whitened(const Matrix& M, Matrix& out) {

@@ -73,7 +73,7 @@ Bracket::Repair Bracket::repair(const Sums& sums) const {
 
 void Bracket::offer_primal(const Matrix& Y) {
   const ScaledProblem& p = *problem_;
-  order_.resize(static_cast<std::size_t>(p.n()));
+  order_.resize(at(p.n()));
   std::iota(order_.begin(), order_.end(), Index{0});
   std::stable_sort(order_.begin(), order_.end(),
                    [&](Index i, Index j) { return Y(i, i) > Y(j, j); });
@@ -88,7 +88,7 @@ void Bracket::offer_primal(const Matrix& Y) {
       sums.risk_size += std::abs(risk);
     };
     for (Index s = 0; s < sums.count; ++s) {
-      const Index i = order_[static_cast<std::size_t>(s)];
+      const Index i = order_[at(s)];
       add(i, 2.0L);
       sums.off += 2.0 * std::abs(Y(i, j));
     }
@@ -107,9 +107,9 @@ void Bracket::keep_primal(const Matrix& Y, const Repair& repair) {
   const ScaledProblem& p = *problem_;
   Y_.setZero();
   for (Index s = 0; s < repair.count; ++s) {
-    const Index j = order_[static_cast<std::size_t>(s)];
+    const Index j = order_[at(s)];
     for (Index t = 0; t < repair.count; ++t) {
-      const Index i = order_[static_cast<std::size_t>(t)];
+      const Index i = order_[at(t)];
       Y_(i, j) = (i == j ? repair.factor : repair.factor * repair.keep) * Y(i, j);
     }
   }

@@ -41,7 +41,7 @@ bool ScaledProblem::set(ConstMat Sigma_given, ConstVec mu_given, double kappa_gi
 bool ScaledProblem::choose_units(ConstMat Sigma_given, ConstVec mu_given) {
   double largest_variance = 0.0, largest_mean = 0.0;
   for (Index i = 0; i < n(); ++i) {
-    const double mean = mu_given[static_cast<std::size_t>(i)];
+    const double mean = mu_given[at(i)];
     if (!std::isfinite(mean) || !std::isfinite(Sigma_given(i, i)) || !(Sigma_given(i, i) > 0.0))
       return false;
     largest_variance = std::max(largest_variance, Sigma_given(i, i));
@@ -51,7 +51,7 @@ bool ScaledProblem::choose_units(ConstMat Sigma_given, ConstVec mu_given) {
   const int variance_power = std::ilogb(largest_variance), mean_power = std::ilogb(largest_mean);
   double trace = 0.0;
   for (Index j = 0; j < n(); ++j) {
-    mu[j] = std::ldexp(mu_given[static_cast<std::size_t>(j)], -mean_power);
+    mu[j] = std::ldexp(mu_given[at(j)], -mean_power);
     for (Index i = 0; i < n(); ++i) Sigma(i, j) = std::ldexp(Sigma_given(j, i), -variance_power);
     trace += Sigma(j, j);
   }
@@ -100,7 +100,7 @@ void ScaledProblem::select_greedily() {
     for (const auto transpose : {CblasNoTrans, CblasTrans})
       cblas_dtrsv(CblasColMajor, CblasLower, transpose, CblasNonUnit, order, block.data(), order,
                   y.data(), 1);
-    for (Index s = 0; s < held; ++s) greedy[K[static_cast<std::size_t>(s)]] = y[s];
+    for (Index s = 0; s < held; ++s) greedy[K[at(s)]] = y[s];
   } else {
     greedy[best_single] = mu[best_single];
   }

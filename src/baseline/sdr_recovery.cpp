@@ -41,7 +41,7 @@ void give_nothing(Index n, select::Portfolio& out) {
   out.outcome = {};
   out.outcome.status = Status::invalid_input;
   out.support.clear();
-  out.weights.assign(static_cast<std::size_t>(n), std::nan(""));
+  out.weights.assign(at(n), std::nan(""));
   out.value.reset();
   out.sharpe = std::nan("");
 }
@@ -83,9 +83,9 @@ struct SdrSelector::Work {
         n(risk.n()),
         exact(exact_settings(s), risk),
         sdr(s.sdr, n),
-        Sigma(static_cast<std::size_t>(n * n)),
-        scratch(static_cast<std::size_t>(risk.scratch_size())),
-        everything(static_cast<std::size_t>(n)) {
+        Sigma(at(n * n)),
+        scratch(at(risk.scratch_size())),
+        everything(at(n)) {
     std::iota(everything.begin(), everything.end(), Index{0});
   }
 
@@ -193,7 +193,7 @@ void SdrSelector::Work::run(const risk::Risk& risk, Index sample, ConstVec mu,
     out.cut = out.converged = false;
     return;
   }
-  scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
+  scratch.resize(at(risk.scratch_size()));
   risk.submatrix(sample, everything, {Sigma.data(), n, n}, scratch);
   out.kappa = kappa.value_or(static_cast<double>(settings.k));
   sdr.solve(covariance(), mu, out.kappa, out.relaxation, stop);

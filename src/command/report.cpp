@@ -33,8 +33,7 @@ fs::path study_file(const Values& values) {
   if (!fs::is_directory(given, error)) return given;
   if (!fs::exists(given / "study.db", error))
     throw InputError(
-        fmt::format("{}: holds no study.db; name the folder that ‹sharpen study --out› "
-                    "was given",
+        fmt::format("{}: holds no study.db; name the folder that ‹sharpen study --out› was given",
                     shown(given)));
   return given / "study.db";
 }
@@ -174,10 +173,10 @@ Format format_of_file(const fs::path& out) {
   if (ending == ".tex") return Format::latex;
   if (ending == ".csv") return Format::csv;
   if (ending.empty() || ending == ".txt") return Format::text;
-  throw InputError(fmt::format(
-      "out = {} has an ending of no format; use .html, .htm, .txt, .md, .tex or .csv, or give "
-      "‹--format›",
-      shown(out)));
+  throw InputError(
+      fmt::format("out = {} has an ending of no format; use .html, .htm, .txt, .md, .tex or .csv, "
+                  "or give ‹--format›",
+                  shown(out)));
 }
 
 void check_report_file(const fs::path& out, const fs::path& study, bool force) {

@@ -20,7 +20,7 @@ struct Holding {
 std::vector<Holding> holdings(const Solution& solution) {
   std::vector<Holding> out;
   for (const Index asset : solution.held()) {
-    const auto i = static_cast<std::size_t>(asset);
+    const auto i = at(asset);
     out.push_back(
         {solution.input.tickers[i], asset, solution.portfolio.weights[i], solution.reason(asset)});
   }
@@ -75,16 +75,15 @@ Keys<Solution> search_keys() {
       group<Solution>(
           "sdr", "",
           in_part<Solution>(
-              kRelaxation,
-              {{"kappa", "κ of the relaxation that the names come from",
-                [](auto& s) { return s.sdr->kappa; }},
-               {"solves", "relaxations solved", [](auto& s) { return s.sdr->solves; }},
-               {"matched", "names in that relaxation's own support",
-                [](auto& s) { return s.sdr->matched; }},
-               {"cut",
-                "with `--sdr-recovery match`: whether no κ tried has just `k` names, so that a "
-                "larger support was cut",
-                [](auto& s) { return s.sdr->cut; }}}),
+              kRelaxation, {{"kappa", "κ of the relaxation that the names come from",
+                             [](auto& s) { return s.sdr->kappa; }},
+                            {"solves", "relaxations solved", [](auto& s) { return s.sdr->solves; }},
+                            {"matched", "names in that relaxation's own support",
+                             [](auto& s) { return s.sdr->matched; }},
+                            {"cut",
+                             "with `--sdr-recovery match`: whether no κ tried has just `k` names, "
+                             "so that a larger support was cut",
+                             [](auto& s) { return s.sdr->cut; }}}),
           kNoTable, [](auto& s) { return s.sdr.has_value(); }),
   };
 }
@@ -94,27 +93,26 @@ Keys<Solution> bound_keys() {
     return [value](const Solution& s) { return s.bound ? Json(value(s)) : absent(); };
   };
   return in_part<Solution>(
-      kBound,
-      {{"sharpe_upper_bound",
-        "no portfolio of at most `k` names, of any signs, that `net` allows has a larger Sharpe "
-        "ratio per period: proved; `null` if nothing could be proved",
-        of([](auto& s) { return s.bound->sharpe; })},
-       {"sharpe_upper_bound_annualized", "`sharpe_upper_bound` × √`periods_per_year`",
-        of([](auto& s) { return s.annualized(s.bound->sharpe); })},
-       {"share_of_bound",
-        "`sharpe` / `sharpe_upper_bound`: what is reached for certain of the best possible; `null` "
-        "where the bound is not positive",
-        of([](auto& s) { return value_or_null(s.share_of(s.bound->sharpe)); })},
-       {"bound_from", "`sdp` or `perspective`: which relaxation the bound comes from",
-        of([](auto& s) { return baseline::name(s.bound->from); })},
-       {"bound_status",
-        "`ok`, `no_signal` (the bound is 0), or `not_converged` (it holds, but `gap` is larger "
-        "than was asked for)",
-        of([](auto& s) { return name(s.bound->status); })},
-       {"gap",
-        "relative, on Sharpe²: how far the optimum of that relaxation may at most be below the "
-        "bound",
-        of([](auto& s) { return s.bound->gap; })}});
+      kBound, {{"sharpe_upper_bound",
+                "no portfolio of at most `k` names, of any signs, that `net` allows has a larger "
+                "Sharpe ratio per period: proved; `null` if nothing could be proved",
+                of([](auto& s) { return s.bound->sharpe; })},
+               {"sharpe_upper_bound_annualized", "`sharpe_upper_bound` × √`periods_per_year`",
+                of([](auto& s) { return s.annualized(s.bound->sharpe); })},
+               {"share_of_bound",
+                "`sharpe` / `sharpe_upper_bound`: what is reached for certain of the best "
+                "possible; `null` where the bound is not positive",
+                of([](auto& s) { return value_or_null(s.share_of(s.bound->sharpe)); })},
+               {"bound_from", "`sdp` or `perspective`: which relaxation the bound comes from",
+                of([](auto& s) { return baseline::name(s.bound->from); })},
+               {"bound_status",
+                "`ok`, `no_signal` (the bound is 0), or `not_converged` (it holds, but `gap` is "
+                "larger than was asked for)",
+                of([](auto& s) { return name(s.bound->status); })},
+               {"gap",
+                "relative, on Sharpe²: how far the optimum of that relaxation may at most be below "
+                "the bound",
+                of([](auto& s) { return s.bound->gap; })}});
 }
 
 Keys<Solution> input_keys() {

@@ -47,10 +47,9 @@ class Checkpoints {
     folder_ += ".partial";
     std::error_code error;
     if (fs::is_symlink(folder_, error))
-      throw InputError(
-          fmt::format("{}: is a link, and checkpoints are kept there; remove it, or give another "
-                      "‹--out›",
-                      shown(folder_)));
+      throw InputError(fmt::format(
+          "{}: is a link, and checkpoints are kept there; remove it, or give another ‹--out›",
+          shown(folder_)));
     if (PathLock(folder_, PathLock::If::free).taken()) refuse_second();
     if (!resume && fs::exists(folder_, error) && holds_any())
       throw InputError(fmt::format(
@@ -97,10 +96,9 @@ class Checkpoints {
 
  private:
   [[noreturn]] void refuse_second() const {
-    throw InputError(
-        fmt::format("{}: another process is training this model; wait for it, or give another "
-                    "‹--out›",
-                    shown(folder_)));
+    throw InputError(fmt::format(
+        "{}: another process is training this model; wait for it, or give another ‹--out›",
+        shown(folder_)));
   }
 
   fs::path folder_;
@@ -136,11 +134,11 @@ learn::Model train_to_file(Job& job, learn::TrainControl control) {
     checkpoints.remove();
     return model;
   } catch (const Interrupted&) {
-    throw Failure(checkpoints.holds_any()
-                      ? fmt::format("interrupted; {} keeps the epochs that are done: go on with "
-                                    "‹--resume›",
-                                    shown(checkpoints.folder()))
-                      : "interrupted; nothing was written");
+    throw Failure(
+        checkpoints.holds_any()
+            ? fmt::format("interrupted; {} keeps the epochs that are done: go on with ‹--resume›",
+                          shown(checkpoints.folder()))
+            : "interrupted; nothing was written");
   } catch (const learn::Diverged& diverged) {
     keep_last_good(diverged, out, checkpoints);
   }
@@ -270,8 +268,8 @@ Section train_section() {
   return {"train",
           {"",
            "With `--dry-run`: `schema_version`, `command`, `dry_run` (true), `samples`, "
-           "`validation_samples`,\n`batches_per_epoch`, `parameters`, `members`, "
-           "`epochs_at_most`, `minutes_at_most`, `gigabytes`,\n`warnings`."},
+           "`validation_samples`,\n`batches_per_epoch`, `parameters`, `members`, `epochs_at_most`, "
+           "`minutes_at_most`, `gigabytes`,\n`warnings`."},
           listed(train_keys())};
 }
 

@@ -206,7 +206,7 @@ LayerCache::LayerCache(LayerCache&&) noexcept = default;
 Vec LayerCache::kept(Index i) { return Vec(kept_).subspan(at(i * kept_size_), at(kept_size_)); }
 
 Vec LayerCache::scratch(int slot) {
-  return Vec(scratch_).subspan(static_cast<std::size_t>(slot * scratch_size_), at(scratch_size_));
+  return Vec(scratch_).subspan(at(slot * scratch_size_), at(scratch_size_));
 }
 
 ConstVec LayerCache::mask(Index i) const {

@@ -74,7 +74,7 @@ std::optional<MemberState> read_checkpoint(const std::filesystem::path& file,
         "{}: is the checkpoint of another training: the settings or the data have changed since; "
         "give those it was begun with, or remove the folder and train without ‹--resume›",
         printable(name, 4 * name.size())));
-  const auto size = static_cast<std::size_t>(shape.parameters());
+  const auto size = at(shape.parameters());
   const auto read = [&](std::string_view field) { return in.floats(field, size); };
   MemberState state;
   if (in.version() > 1) state.cpu = in.text("kind of CPU");

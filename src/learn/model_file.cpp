@@ -253,10 +253,9 @@ std::vector<std::string> read_tickers(ByteReader& in) {
 std::uint64_t checked_parameters(const Model& model, const ByteReader& in) {
   const std::uint64_t parameters = parameters_of(model.settings, model.n());
   if (parameters > in.left() / sizeof(float))
-    in.fail(
-        fmt::format("a network for its settings and {} assets has more parameters than the {} "
-                    "bytes left hold",
-                    model.n(), in.left()));
+    in.fail(fmt::format(
+        "a network for its settings and {} assets has more parameters than the {} bytes left hold",
+        model.n(), in.left()));
   try {
     model.settings.validate(model.n());
   } catch (const InputError& error) {

@@ -15,19 +15,19 @@ SampleSplit split_samples(Index rows, const TrainSettings& settings) {
   const Index T = settings.lookback, h = settings.horizon;
   SampleSplit split{.lookback = T, .horizon = h};
   if (rows <= T)
-    throw InputError(fmt::format(
-        "lookback = {} needs {} rows of training returns at least, and there are {}; use a shorter "
-        "‹--lookback› or more data",
-        T, T + 1, rows));
+    throw InputError(
+        fmt::format("lookback = {} needs {} rows of training returns at least, and there are {}; "
+                    "use a shorter ‹--lookback› or more data",
+                    T, T + 1, rows));
   const Index all = rows - T;  // samples with a next period
   split.validation =
       static_cast<Index>(std::llround(settings.validation * static_cast<double>(all)));
   if (settings.validation > 0.0 && split.validation < 2)
-    throw InputError(fmt::format(
-        "validation = {}: of {} samples that leaves {} to validate on, and a decision needs 2 at "
-        "least to be judged; use a larger ‹--validation› or more data, or ‹--validation 0› for "
-        "none",
-        settings.validation, all, split.validation));
+    throw InputError(
+        fmt::format("validation = {}: of {} samples that leaves {} to validate on, and a decision "
+                    "needs 2 at least to be judged; use a larger ‹--validation› or more data, or "
+                    "‹--validation 0› for none",
+                    settings.validation, all, split.validation));
   split.validation_first = all - split.validation;
   // No training target may reach into the validation. A target of several periods stays clear of
   // it by its whole length.
@@ -37,8 +37,7 @@ SampleSplit split_samples(Index rows, const TrainSettings& settings) {
     throw InputError(fmt::format(
         "{} rows of training returns make {} training samples (lookback {}, validation {}, horizon "
         "{}), fewer than one batch of {}; use a smaller ‹--batch›, a shorter ‹--lookback› or "
-        "‹--horizon›, or more "
-        "data",
+        "‹--horizon›, or more data",
         rows, std::max<Index>(0, split.training), T, split.validation, h, settings.batch));
   return split;
 }

@@ -31,8 +31,7 @@ void check_shape(const TrainSettings& settings, Index n) {
   if (parameters > kMostParameters)
     throw InputError(
         fmt::format("a network of {:.2g} parameters is more than the {:.0g} allowed; use a smaller "
-                    "‹--hidden›, a "
-                    "shorter ‹--lookback›, or ‹--network shared›",
+                    "‹--hidden›, a shorter ‹--lookback›, or ‹--network shared›",
                     parameters, kMostParameters));
 }
 
@@ -46,8 +45,7 @@ void TrainSettings::validate(Index n) const {
   if (alpha > 0.0 && decision_loss == DecisionLoss::sharpe && batch < 2)
     throw InputError(
         "‹decision-loss› = sharpe needs a batch of 2 at least: one return has no Sharpe ratio; use "
-        "a "
-        "larger ‹--batch›, or ‹--decision-loss return›");
+        "a larger ‹--batch›, or ‹--decision-loss return›");
   check_shape(*this, n);
   layer_for(n).validate(n);
 }

@@ -79,9 +79,10 @@ Means parse_means(std::string_view text, std::string_view name) {
     check_ticker(ticker, position);
     const auto [first, fresh] = out.line_of.try_emplace(ticker, cursor.line());
     if (!fresh)
-      fail_at(position, fmt::format("the ticker {} is repeated, at line {} and line {}; give every "
-                                    "ticker once",
-                                    shown(ticker), first->second, cursor.line()));
+      fail_at(
+          position,
+          fmt::format("the ticker {} is repeated, at line {} and line {}; give every ticker once",
+                      shown(ticker), first->second, cursor.line()));
     cursor.comma();
     out.mean.push_back(parse_cell(cursor, [&] { return "mean of ticker " + shortened(ticker); }));
     out.tickers.push_back(ticker);
@@ -112,11 +113,9 @@ class CovarianceParser {
     while (!cursor_.finished()) parse_row();
     for (const std::string& ticker : table_.tickers)
       if (!table_.row_of.contains(ticker))
-        fail_at(
-            {table_.name},
-            fmt::format("the ticker {} has a column (line 1, column {}) but no row; give one row "
-                        "per column",
-                        shown(ticker), table_.column_of.at(ticker) + 2));
+        fail_at({table_.name}, fmt::format("the ticker {} has a column (line 1, column {}) but no "
+                                           "row; give one row per column",
+                                           shown(ticker), table_.column_of.at(ticker) + 2));
     return std::move(table_);
   }
 
@@ -140,16 +139,15 @@ class CovarianceParser {
     check_ticker(ticker, cursor_.position());
     if (!table_.column_of.contains(ticker))
       fail_at(cursor_.position(),
-              fmt::format("the ticker {} has a row but no column, at {}; give one "
-                          "column per row",
+              fmt::format("the ticker {} has a row but no column, at {}; give one column per row",
                           shown(ticker), spelled(cursor_.position())));
     const auto [first, fresh] =
         table_.row_of.try_emplace(ticker, static_cast<Index>(table_.row_of.size()));
     if (!fresh)
-      fail_at(cursor_.position(),
-              fmt::format("the ticker {} is repeated, at line {} and line {}; give "
-                          "one row per ticker",
-                          shown(ticker), first->second + 2, cursor_.line()));
+      fail_at(
+          cursor_.position(),
+          fmt::format("the ticker {} is repeated, at line {} and line {}; give one row per ticker",
+                      shown(ticker), first->second + 2, cursor_.line()));
     for (const std::string& other : table_.tickers) {
       cursor_.comma();
       const double value = parse_cell(cursor_, [&] {
@@ -178,11 +176,10 @@ void check_same_tickers(const Means& means, std::string_view mean_name,
                           shown(ticker), means.line_of.at(ticker), shown_file(table.name)));
   for (const std::string& ticker : table.tickers)
     if (!means.line_of.contains(ticker))
-      fail_at(
-          {table.name, 1, table.column_of.at(ticker) + 2},
-          fmt::format("the ticker {} has a covariance, at line 1, column {}, but no mean in {}; "
-                      "name the same tickers in both files",
-                      shown(ticker), table.column_of.at(ticker) + 2, shown_file(mean_name)));
+      fail_at({table.name, 1, table.column_of.at(ticker) + 2},
+              fmt::format("the ticker {} has a covariance, at line 1, column {}, but no mean in "
+                          "{}; name the same tickers in both files",
+                          shown(ticker), table.column_of.at(ticker) + 2, shown_file(mean_name)));
 }
 
 // The table seen in the order of the means.

@@ -43,10 +43,11 @@ class Lines {
   void next(Index count, std::string_view what) {
     ++line_;
     if (finished())
-      fail_at({name_, line_ - 1},
-              fmt::format("the file ends after line {}, where {} should follow; "
-                          "give the whole OR-Library file",
-                          line_ - 1, what));
+      fail_at(
+          {name_, line_ - 1},
+          fmt::format(
+              "the file ends after line {}, where {} should follow; give the whole OR-Library file",
+              line_ - 1, what));
     const auto cut = rest_.find('\n');
     std::string_view text = trimmed(rest_.substr(0, cut));
     rest_ = cut == std::string_view::npos ? std::string_view() : rest_.substr(cut + 1);
@@ -60,9 +61,9 @@ class Lines {
     }
     if (found != count)
       fail_at(position(),
-              fmt::format("line {} has {} where {} {} expected ({}); is this an OR-Library "
-                          "portfolio file?",
-                          line_, counted(found, "field"), count, count == 1 ? "is" : "are", what));
+              fmt::format(
+                  "line {} has {} where {} {} expected ({}); is this an OR-Library portfolio file?",
+                  line_, counted(found, "field"), count, count == 1 ? "is" : "are", what));
   }
 
   // describe() says what the number is, and is only asked when it is wrong.
@@ -134,8 +135,8 @@ void OrlibParser::parse_count() {
   const std::size_t pairs = n * (n + 1) / 2, left = lines_.bytes_left();
   if (pairs > left || (n > kFewAssets && 4 * n + 6 * pairs > left + 1))
     fail_at(lines_.position(1),
-            fmt::format("the file is too short for {} and {} of correlations, at "
-                        "line 1; correct the number of assets",
+            fmt::format("the file is too short for {} and {} of correlations, at line 1; correct "
+                        "the number of assets",
                         counted(n_, "asset"), counted(n_ * (n_ + 1) / 2, "line")));
   if (n > most_memory() / sizeof(double) / n) throw std::bad_alloc();
   moments_.covariance.assign(n * n, std::numeric_limits<double>::quiet_NaN());
@@ -153,9 +154,9 @@ void OrlibParser::parse_asset(Index i) {
                         shortened(lines_.text(1)), i + 1, spelled(lines_.position(2))));
   if (!std::isfinite(sd * sd))
     fail_at(lines_.position(2),
-            fmt::format("the standard deviation {} of asset {} is too large to "
-                        "square, at {}; correct it",
-                        shortened(lines_.text(1)), i + 1, spelled(lines_.position(2))));
+            fmt::format(
+                "the standard deviation {} of asset {} is too large to square, at {}; correct it",
+                shortened(lines_.text(1)), i + 1, spelled(lines_.position(2))));
   sd_.push_back(sd);
 }
 
@@ -167,20 +168,18 @@ void OrlibParser::parse_pair() {
       2, [&] { return fmt::format("correlation of assets {} and {}", i + 1, j + 1); });
   const FilePosition position = lines_.position(3);
   if (std::abs(correlation) > 1.0)
-    fail_at(position,
-            fmt::format("the correlation {} of assets {} and {} is outside [-1, 1], at {}; "
-                        "correct it",
-                        shortened(lines_.text(2)), i + 1, j + 1, spelled(position)));
+    fail_at(
+        position,
+        fmt::format("the correlation {} of assets {} and {} is outside [-1, 1], at {}; correct it",
+                    shortened(lines_.text(2)), i + 1, j + 1, spelled(position)));
   if (i == j && correlation != 1.0)
     fail_at(position,
-            fmt::format("the correlation {} of asset {} with itself is not 1, at {}; correct "
-                        "it",
+            fmt::format("the correlation {} of asset {} with itself is not 1, at {}; correct it",
                         shortened(lines_.text(2)), i + 1, spelled(position)));
   if (!std::isnan(entry(i, j)))
     fail_at(lines_.position(),
-            fmt::format("the pair {} {} is repeated, at line {}; give every pair "
-                        "once",
-                        i + 1, j + 1, lines_.line()));
+            fmt::format("the pair {} {} is repeated, at line {}; give every pair once", i + 1,
+                        j + 1, lines_.line()));
   entry(i, j) = entry(j, i) = correlation * sd_[at(i)] * sd_[at(j)];
 }
 
@@ -189,9 +188,8 @@ void OrlibParser::check_all_pairs() const {
     for (Index j = i; j < n_; ++j)
       if (std::isnan(moments_.covariance[at(i * n_ + j)]))
         fail_at(lines_.position(),
-                fmt::format("the pair {} {} is missing, at the end of the file after "
-                            "line {}; give all {} of {}, the diagonal "
-                            "included",
+                fmt::format("the pair {} {} is missing, at the end of the file after line {}; give "
+                            "all {} of {}, the diagonal included",
                             i + 1, j + 1, lines_.line(), counted(n_ * (n_ + 1) / 2, "pair"),
                             counted(n_, "asset")));
 }

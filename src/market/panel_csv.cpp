@@ -79,11 +79,10 @@ void refuse_long_with_more(const Fields& fields, const FilePosition& line) {
 void refuse_one_stock(const Fields& fields, const FilePosition& line) {
   if (fields.size() < 3 || !is_date_name(fields[0]) || !all_labels(std::span(fields).subspan(1)))
     return;
-  fail_at(line,
-          fmt::format("the columns {}, {}{} are those of one stock, at line {}; keep the date "
-                      "and the close, and head the close with its ticker",
-                      shortened(fields[1]), shortened(fields[2]), fields.size() > 3 ? ", ..." : "",
-                      line.line));
+  fail_at(line, fmt::format("the columns {}, {}{} are those of one stock, at line {}; keep the "
+                            "date and the close, and head the close with its ticker",
+                            shortened(fields[1]), shortened(fields[2]),
+                            fields.size() > 3 ? ", ..." : "", line.line));
 }
 
 // The label whose columns hold the closing prices, if that is clear.
@@ -99,14 +98,13 @@ std::string closing_label(std::span<const std::string> labels, const FilePositio
       find([](const std::string& label) { return is_one_of(label, {"close"}); });
   const std::string adjusted = find([](const std::string& label) { return is_adjusted(label); });
   if (!close.empty() && !adjusted.empty())
-    fail_at(line,
-            fmt::format("the header has both {} and {}, at line {}; keep one of them: in pandas, "
-                        "data[\"{}\"].to_csv(...)",
-                        close, adjusted, line.line, adjusted));
+    fail_at(line, fmt::format("the header has both {} and {}, at line {}; keep one of them: in "
+                              "pandas, data[\"{}\"].to_csv(...)",
+                              close, adjusted, line.line, adjusted));
   if (close.empty() && adjusted.empty())
-    fail_at(line, fmt::format("the header has no closing prices, at line {}; keep one column per "
-                              "ticker",
-                              line.line));
+    fail_at(line,
+            fmt::format("the header has no closing prices, at line {}; keep one column per ticker",
+                        line.line));
   return close.empty() ? adjusted : close;
 }
 
@@ -115,11 +113,10 @@ std::string closing_label(std::span<const std::string> labels, const FilePositio
 PanelHeader two_line_header(CsvCursor& cursor, const Fields& labels, const Fields& names,
                             Index names_line) {
   if (labels.size() != names.size())
-    fail_at(
-        {cursor.name(), cursor.line()},
-        fmt::format("line {} has {} fields and line {} has {}; give both lines of the header one "
-                    "field per column",
-                    cursor.line() - 1, labels.size(), cursor.line(), names.size()));
+    fail_at({cursor.name(), cursor.line()},
+            fmt::format("line {} has {} fields and line {} has {}; give both lines of the header "
+                        "one field per column",
+                        cursor.line() - 1, labels.size(), cursor.line(), names.size()));
   const FilePosition names_place = {cursor.name(), names_line};
   const std::string wanted = closing_label(std::span(labels).subspan(1), names_place);
   cursor.end_line();
@@ -167,11 +164,10 @@ std::string DateColumn::parse(std::string_view text, const CsvCursor& cursor, In
     first_line_ = cursor.line();
   }
   if (date.format != format_)
-    fail_at(position,
-            fmt::format("the date {} is written as {} but line {} has {}, at {}; use one format "
-                        "in the whole file",
-                        shown(text), pattern(date.format), first_line_, pattern(format_),
-                        spelled(position)));
+    fail_at(position, fmt::format("the date {} is written as {} but line {} has {}, at {}; use one "
+                                  "format in the whole file",
+                                  shown(text), pattern(date.format), first_line_, pattern(format_),
+                                  spelled(position)));
   return std::move(date.iso);
 }
 
@@ -212,9 +208,9 @@ void check_size(std::size_t rows, std::size_t columns, std::string_view file) {
   const std::size_t most = most_memory() / sizeof(double);
   if (columns == 0 || rows <= most / columns) return;
   fail_at({file},
-          fmt::format("{} rows of {} tickers do not fit into memory; split the file by dates "
-                      "or tickers",
-                      rows, columns));
+          fmt::format(
+              "{} rows of {} tickers do not fit into memory; split the file by dates or tickers",
+              rows, columns));
 }
 
 Panel parse_panel(std::string_view text, std::string_view name, PanelKind kind, Cells cells) {
@@ -261,10 +257,9 @@ void write_panel(const Panel& panel, const std::filesystem::path& file) {
 
 void refuse_tabs(std::string_view first_field, const FilePosition& position) {
   if (first_field.find('\t') == std::string_view::npos) return;
-  fail_at(position,
-          fmt::format("the fields are separated by tabs, at line {}; save the file with commas "
-                      "between fields and points in numbers",
-                      position.line));
+  fail_at(position, fmt::format("the fields are separated by tabs, at line {}; save the file with "
+                                "commas between fields and points in numbers",
+                                position.line));
 }
 
 void check_ticker(std::string_view ticker, const FilePosition& position) {
@@ -272,20 +267,20 @@ void check_ticker(std::string_view ticker, const FilePosition& position) {
     fail_at(position,
             fmt::format("the ticker is empty, at {}; name it or delete it", spelled(position)));
   if (!is_plain_text(ticker))
-    fail_at(position,
-            fmt::format("the ticker {} holds control characters or is not UTF-8, at {}; save "
-                        "the file as plain UTF-8 text",
-                        shown(ticker), spelled(position)));
+    fail_at(position, fmt::format("the ticker {} holds control characters or is not UTF-8, at {}; "
+                                  "save the file as plain UTF-8 text",
+                                  shown(ticker), spelled(position)));
 }
 
 std::vector<std::string> parse_fields(CsvCursor& cursor) {
   std::vector<std::string> fields;
   do {
     if (cursor.column() > CsvCursor::kMostColumns + 1)
-      fail_at(cursor.position(),
-              fmt::format("the header has more than {} tickers; is this a CSV file "
-                          "with one column per ticker?",
-                          CsvCursor::kMostColumns));
+      fail_at(
+          cursor.position(),
+          fmt::format(
+              "the header has more than {} tickers; is this a CSV file with one column per ticker?",
+              CsvCursor::kMostColumns));
     fields.emplace_back(cursor.field());
   } while (cursor.comma());
   return fields;
@@ -308,10 +303,9 @@ std::vector<std::string> checked_tickers(std::span<const std::string> fields,
     check_ticker(fields[j], position);
     const auto [first, fresh] = column_of.try_emplace(fields[j], position.column);
     if (!fresh)
-      fail_at(position,
-              fmt::format("the ticker {} is repeated, at line {}, column {} and column {}; keep "
-                          "one column per ticker",
-                          shown(fields[j]), line.line, first->second, position.column));
+      fail_at(position, fmt::format("the ticker {} is repeated, at line {}, column {} and column "
+                                    "{}; keep one column per ticker",
+                                    shown(fields[j]), line.line, first->second, position.column));
   }
   return {fields.begin() + 1, fields.end()};
 }
@@ -323,10 +317,9 @@ PanelHeader parse_panel_header(CsvCursor& cursor) {
   const Fields fields = parse_fields(cursor);
   refuse_tabs(fields[0], line);
   if (parse_date(fields[0]).format != DateFormat::none)
-    fail_at(line,
-            fmt::format("line 1 starts with the date {} but must be a header; add a first line "
-                        "such as date,TICKER,TICKER",
-                        shown(fields[0])));
+    fail_at(line, fmt::format("line 1 starts with the date {} but must be a header; add a first "
+                              "line such as date,TICKER,TICKER",
+                              shown(fields[0])));
   if (is_long_header(fields)) {
     cursor.end_line();
     return long_header(fields);

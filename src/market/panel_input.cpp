@@ -38,10 +38,10 @@ void refuse_empty(const PanelInput& input) {
       dropped.empty() ? std::string()
                       : fmt::format(" (for example {}: {})", printable(dropped.front().ticker, 24),
                                     dropped.front().reason);
-  throw InputError(fmt::format(
-      "cleaning leaves no {}{}; give other dates, ‹--universe available›, a larger ‹--max-gap› or "
-      "another ‹--on-suspect›: ‹sharpen doctor› shows what each does",
-      panel.n() == 0 ? "asset" : "row", example));
+  throw InputError(
+      fmt::format("cleaning leaves no {}{}; give other dates, ‹--universe available›, a larger "
+                  "‹--max-gap› or another ‹--on-suspect›: ‹sharpen doctor› shows what each does",
+                  panel.n() == 0 ? "asset" : "row", example));
 }
 
 constexpr std::string_view kLikeReturns = "the values look like returns";
@@ -124,10 +124,9 @@ void check_cells(const RawPanel& raw) {
 void check_panel_settings(const Values& values) {
   const PanelSettings panel = panel_settings(values);
   if (!panel.prices.empty() && !panel.returns.empty())
-    throw InputError(
-        fmt::format("{} and {} cannot go together; give one of ‹--prices FILE› and "
-                    "‹--returns FILE›",
-                    values.given_as("prices"), values.given_as("returns")));
+    throw InputError(fmt::format(
+        "{} and {} cannot go together; give one of ‹--prices FILE› and ‹--returns FILE›",
+        values.given_as("prices"), values.given_as("returns")));
   if (panel.returns.empty() && panel.gross)
     throw InputError(
         fmt::format("{} has no meaning here; it goes with ‹--returns›", values.given_as("gross")));

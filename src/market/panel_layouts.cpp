@@ -223,11 +223,9 @@ void WideParser::parse_row_date() {
       fail_at(cursor_.position(),
               fmt::format("the date {} is repeated, at line {} and line {}; keep one row per date",
                           iso, earlier - dates.begin() + first_line_, cursor_.line()));
-    fail_at(
-        cursor_.position(),
-        fmt::format("the dates are not sorted: {} at line {} comes after {} at line {}; sort the "
-                    "rows by date, oldest first",
-                    iso, cursor_.line(), dates.back(), cursor_.line() - 1));
+    fail_at(cursor_.position(), fmt::format("the dates are not sorted: {} at line {} comes after "
+                                            "{} at line {}; sort the rows by date, oldest first",
+                                            iso, cursor_.line(), dates.back(), cursor_.line() - 1));
   }
   dates.push_back(std::move(iso));
 }

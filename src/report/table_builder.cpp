@@ -242,8 +242,7 @@ void add_mark_notes(Table& table) {
   if ((marks & ruined) != 0)
     table.notes.emplace_back(
         "‡ at least one run lost all its wealth. It ends there, and averages over its days "
-        "describe "
-        "no strategy that anyone could have followed.");
+        "describe no strategy that anyone could have followed.");
   if ((marks & contrary) != 0)
     table.notes.emplace_back(
         "§ the test finds better the one whose mean over the seeds is not the higher one: the "

@@ -240,10 +240,8 @@ Table performance_table(const Builder& make) {
   out.notes.emplace_back(
       "Return, volatility, Sharpe and Sortino are annualised and net of costs; wealth is what 1 "
       "became over all test days. The return is compounded and the Sharpe ratio arithmetic (the "
-      "mean "
-      "of daily excess returns over their deviation), so they may differ in sign. Sortino and "
-      "Calmar "
-      "need ten days.");
+      "mean of daily excess returns over their deviation), so they may differ in sign. Sortino and "
+      "Calmar need ten days.");
   return out;
 }
 

@@ -166,7 +166,7 @@ void LowRankRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec scra
               dot({rows + i * T_, at(T_)}, {cols + j * T_, at(T_)});
     }
   }
-  for (Index a = 0; a < k; ++a) out(a, a) = diagonal(s)[at(K[static_cast<std::size_t>(a)])];
+  for (Index a = 0; a < k; ++a) out(a, a) = diagonal(s)[at(K[at(a)])];
 }
 
 // F(p) = E + P U U^T P with E = delta p^2 + (1 - p^2) D. factor = E (n), then the Cholesky factor

@@ -15,8 +15,8 @@ class SoftDecision : public Optimizer {
   void decide(const Problem& problem, Answer& out) override {
     if (!fits(problem)) set_up(problem);
     select::Portfolio& portfolio = out.portfolio;
-    portfolio.weights.resize(static_cast<std::size_t>(problem.n));
-    portfolio.support.resize(static_cast<std::size_t>(problem.n));
+    portfolio.weights.resize(at(problem.n));
+    portfolio.support.resize(at(problem.n));
     std::iota(portfolio.support.begin(), portfolio.support.end(), Index{0});
     layer_->forward(std::span(&problem.sample, 1), ConstMat(problem.mu.data(), 1, problem.n),
                     *cache_, Mat(portfolio.weights.data(), 1, problem.n),

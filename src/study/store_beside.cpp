@@ -82,10 +82,8 @@ WriterLock::WriterLock(const fs::path& file, const std::string& name)
   std::error_code failed;
   const auto status = fs::status(file, failed);
   if (fs::exists(status) && !fs::is_regular_file(status))
-    throw InputError(
-        fmt::format("{}: is not a file, and a study is written to one; give another "
-                    "‹--out›",
-                    name));
+    throw InputError(fmt::format(
+        "{}: is not a file, and a study is written to one; give another ‹--out›", name));
   while (!take(name)) {
   }
 }
@@ -100,23 +98,20 @@ bool WriterLock::take(const std::string& name) {
   descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0)
     throw StoreFailure(
-        fmt::format("{}: cannot be written: {}; name an ‹--out› that can be written "
-                    "to",
-                    name, std::strerror(errno)));
+        fmt::format("{}: cannot be written: {}; name an ‹--out› that can be written to", name,
+                    std::strerror(errno)));
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     const int why = errno;
     const std::string holder = holder_of(descriptor_);
     ::close(descriptor_);
     if (why == EINTR) return false;
     if (why == EWOULDBLOCK)
-      throw InputError(
-          fmt::format("{}: another process{} is writing this study; wait for it, or "
-                      "give another ‹--out›",
-                      name, holder));
+      throw InputError(fmt::format(
+          "{}: another process{} is writing this study; wait for it, or give another ‹--out›", name,
+          holder));
     throw StoreFailure(
-        fmt::format("{}: cannot be locked: {}; name an ‹--out› on a disk of this "
-                    "machine",
-                    name, std::strerror(why)));
+        fmt::format("{}: cannot be locked: {}; name an ‹--out› on a disk of this machine", name,
+                    std::strerror(why)));
   }
   struct stat held {};
   struct stat there {};
@@ -136,11 +131,10 @@ void check_beside(const fs::path& file) {
   std::error_code failed;
   const fs::path log = beside(file, "-wal");
   if (keeps_a_log(file) || fs::exists(fs::symlink_status(log, failed)))
-    throw InputError(
-        fmt::format("{}: is kept with a write-ahead log, and a study is not; bring it back with "
-                    "`PRAGMA journal_mode = DELETE` in the program that changed it, and see that "
-                    "{} is gone",
-                    shown(file), shown(log)));
+    throw InputError(fmt::format(
+        "{}: is kept with a write-ahead log, and a study is not; bring it back with `PRAGMA "
+        "journal_mode = DELETE` in the program that changed it, and see that {} is gone",
+        shown(file), shown(log)));
   const fs::path journal = beside(file, "-journal");
   const auto status = fs::symlink_status(journal, failed);
   if (!fs::exists(status)) return;
@@ -148,10 +142,10 @@ void check_beside(const fs::path& file) {
     throw InputError(
         fmt::format("{}: is not a file, and so no journal of a study; remove it", shown(journal)));
   if (names_a_file(journal))
-    throw InputError(fmt::format(
-        "{}: is no journal of a study: it names another file, which would be deleted; remove it, "
-        "and do not trust {}, which it came with",
-        shown(journal), shown(file)));
+    throw InputError(
+        fmt::format("{}: is no journal of a study: it names another file, which would be deleted; "
+                    "remove it, and do not trust {}, which it came with",
+                    shown(journal), shown(file)));
 }
 
 OrderedCopy::Folder::~Folder() {

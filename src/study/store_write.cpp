@@ -30,17 +30,17 @@ namespace {
                     file, error.what()));
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
     throw StoreFailure(
-        fmt::format("{}: cannot be written: another program has it open and does not "
-                    "let go; close it and run the same command again",
+        fmt::format("{}: cannot be written: another program has it open and does not let go; close "
+                    "it and run the same command again",
                     file));
   if (code == SQLITE_FULL)
     throw StoreFailure(
-        fmt::format("{}: cannot be written: the disk is full; make room and run the "
-                    "same command again: finished cells are kept",
+        fmt::format("{}: cannot be written: the disk is full; make room and run the same command "
+                    "again: finished cells are kept",
                     file));
   throw StoreFailure(
-      fmt::format("{}: cannot be written: {}; see to the disk and its permissions, "
-                  "and run the same command again: finished cells are kept",
+      fmt::format("{}: cannot be written: {}; see to the disk and its permissions, and run the "
+                  "same command again: finished cells are kept",
                   file, error.what()));
 }
 
@@ -51,10 +51,9 @@ namespace {
     throw InputError(
         fmt::format("{}: is no SQLite file, and so no study; give another ‹--out›", file));
   if (code == SQLITE_CORRUPT)
-    throw InputError(
-        fmt::format("{}: is damaged: {}; remove it and run the study again, or give "
-                    "another ‹--out›",
-                    file, error.what()));
+    throw InputError(fmt::format(
+        "{}: is damaged: {}; remove it and run the study again, or give another ‹--out›", file,
+        error.what()));
   fail_to_write(file, error);
 }
 
@@ -84,10 +83,10 @@ void warn_of_other_machine(const Results& plan, const Results& stored, const std
   };
   const std::set<std::string> before = blas_of(stored), now = blas_of(plan);
   if (!before.empty() && !now.empty() && !before.contains(*now.begin()))
-    log.warning(fmt::format(
-        "{}: was begun on another kind of CPU or with another BLAS ({}; here: {}): what is "
-        "computed now may have other last digits",
-        file, printable(*before.begin()), *now.begin()));
+    log.warning(
+        fmt::format("{}: was begun on another kind of CPU or with another BLAS ({}; here: {}): "
+                    "what is computed now may have other last digits",
+                    file, printable(*before.begin()), *now.begin()));
 }
 
 }  // namespace
@@ -161,8 +160,8 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
       warn_of_other_machine(plan, stored.results, name, log);
   } catch (const Misfit& misfit) {
     throw InputError(
-        fmt::format("{}: is not a study that can be gone on with: {}; give another "
-                    "‹--out›, or remove the file to begin anew",
+        fmt::format("{}: is not a study that can be gone on with: {}; give another ‹--out›, or "
+                    "remove the file to begin anew",
                     name, misfit.what()));
   } catch (const SqliteError& error) {
     std::error_code ignored;
