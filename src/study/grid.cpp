@@ -14,7 +14,6 @@
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/solve/registry.hpp"
 #include "study/grid_tables.hpp"
-#include "study/presets.hpp"
 
 namespace sharpen::study {
 

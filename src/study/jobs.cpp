@@ -61,8 +61,7 @@ double median_of_three(const Timed& timed) {
 Cost training_cost(const Plan& plan, Index cell, bool measure) {
   const backtest::BacktestSettings settings = backtest::backtest_settings(plan.values_of(cell));
   const Market& market = market_of(plan, cell);
-  learn::TrainSettings training = settings.training;
-  if (!learn::info(settings.framework).decides) training.alpha = 0.0;
+  const learn::TrainSettings& training = settings.training;
   try {
     const market::Panel rows = first_rows(returns_of(plan, cell), market.training_rows);
     learn::TrainingPlan cost = learn::plan_training(rows, training, Threads(1));

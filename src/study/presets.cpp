@@ -1,5 +1,3 @@
-#include "study/presets.hpp"
-
 #include <fmt/format.h>
 
 #include "sharpen/learn/framework.hpp"
