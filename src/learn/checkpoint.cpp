@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/binary_file.hpp"
-#include "learn/model_file.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 

@@ -12,6 +12,9 @@
 
 namespace sharpen::learn {
 
+// The settings as model files hold them: equal bytes for equal settings.
+std::string settings_bytes(const TrainSettings& settings);
+
 // One number for all that decides a training: settings and data. A checkpoint of another training
 // is not gone on with.
 std::uint64_t training_identity(const market::Panel& returns, const TrainSettings& settings,

@@ -11,7 +11,7 @@
 
 #include "base/binary_file.hpp"
 #include "base/input_file.hpp"
-#include "learn/model_file.hpp"
+#include "learn/checkpoint.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
@@ -164,25 +164,6 @@ void member_fields(Archive& a, AMember& member) {
   a("validation sharpe", member.validation_sharpe);
 }
 
-// Parameters of a network of these settings for n assets; the greatest number if they are more.
-std::uint64_t parameters_of(const TrainSettings& settings, Index n) {
-  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  const bool joint = settings.network == NetworkKind::joint;
-  std::uint64_t total = 0, inputs = static_cast<std::uint64_t>(settings.lookback);
-  if (joint && __builtin_mul_overflow(inputs, static_cast<std::uint64_t>(n), &inputs)) return kMost;
-  const auto add_layer = [&](std::uint64_t outputs) {
-    std::uint64_t weights = 0;
-    const bool over = __builtin_mul_overflow(inputs, outputs, &weights) ||
-                      __builtin_add_overflow(total, weights, &total) ||
-                      __builtin_add_overflow(total, outputs, &total);
-    inputs = outputs;
-    return !over;
-  };
-  for (const Index width : settings.hidden)
-    if (!add_layer(static_cast<std::uint64_t>(width))) return kMost;
-  return add_layer(joint ? static_cast<std::uint64_t>(n) : 1) ? total : kMost;
-}
-
 // What is wrong with the facts of a model; "" if nothing. Members come later.
 std::string fault_of(const Model& model) {
   if (model.tickers.empty()) return "it has no tickers";
@@ -251,7 +232,7 @@ std::vector<std::string> read_tickers(ByteReader& in) {
 
 // After this the shape is known to fit into the bytes that are left.
 std::uint64_t checked_parameters(const Model& model, const ByteReader& in) {
-  const std::uint64_t parameters = parameters_of(model.settings, model.n());
+  const auto parameters = static_cast<std::uint64_t>(model.settings.shape(model.n()).parameters());
   if (parameters > in.left() / sizeof(float))
     in.fail(fmt::format(
         "a network for its settings and {} assets has more parameters than the {} bytes left hold",
@@ -315,7 +296,7 @@ void check_writable(const Model& model) {
   if (const std::string fault = fault_of(model); !fault.empty()) refuse(fault);
   model.settings.validate(model.n());
   if (model.members.empty()) refuse("it has no members");
-  const std::uint64_t parameters = parameters_of(model.settings, model.n());
+  const auto parameters = static_cast<std::uint64_t>(model.settings.shape(model.n()).parameters());
   for (const Member& member : model.members)
     if (const std::string fault = fault_of(member, parameters); !fault.empty()) refuse(fault);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/framework.hpp"
 
@@ -56,7 +58,10 @@ layer::LayerSettings TrainSettings::layer_for(Index n) const {
 
 Shape TrainSettings::shape(Index n) const {
   const bool joint = network == NetworkKind::joint;
-  return {.inputs = joint ? lookback * n : lookback, .hidden = hidden, .outputs = joint ? n : 1};
+  Index inputs = lookback;
+  if (joint && __builtin_mul_overflow(lookback, n, &inputs))  // of a file, which may say anything
+    inputs = std::numeric_limits<Index>::max();
+  return {.inputs = inputs, .hidden = hidden, .outputs = joint ? n : 1};
 }
 
 TrainSettings training_settings(const settings::Values& values) {
