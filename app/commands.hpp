@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "sharpen/base/settings.hpp"
 #include "sharpen/command/doctor.hpp"
@@ -24,5 +25,9 @@ std::string plan_text(const command::PlannedTraining& planned);
 std::string predict_text(const command::Prediction& prediction);
 std::string inspect_text(const command::Inspection& inspection);
 std::string study_text(const command::StudyAnswer& answer);
+
+// For these answers: a name, in a column, and what is said of it; and the widest ticker of a table.
+std::string line(std::string_view name, const std::string& text);
+inline constexpr std::size_t kWidestName = 24;
 
 }  // namespace sharpen::app

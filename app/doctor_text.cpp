@@ -11,7 +11,6 @@ namespace sharpen::app {
 
 namespace {
 
-constexpr std::size_t kWidestName = 24;
 constexpr std::size_t kMostRows = 500;
 
 using market::Finding;

@@ -13,10 +13,6 @@ namespace {
 
 using learn::Model;
 
-std::string line(std::string_view name, const std::string& text) {
-  return fmt::format("{:<12} {}\n", name, text);
-}
-
 struct Spread {
   double mean = 0.0, sd = 0.0;
 };
@@ -79,6 +75,10 @@ std::string members_table(const Model& model) {
 }
 
 }  // namespace
+
+std::string line(std::string_view name, const std::string& text) {
+  return fmt::format("{:<12} {}\n", name, text);
+}
 
 std::string train_text(const command::TrainAnswer& answer) {
   const Model& model = answer.model;

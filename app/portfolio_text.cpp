@@ -10,8 +10,6 @@ namespace sharpen::app {
 
 namespace {
 
-constexpr std::size_t kWidestName = 24;
-
 // Four decimals, or an exponent where they would hide the number.
 std::string number(double value) {
   const double size = std::abs(value);

@@ -3,6 +3,7 @@
 
 #include "commands.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/command/output_folder.hpp"
 
 namespace sharpen::app {
 
@@ -13,12 +14,6 @@ std::string duration(double seconds) {
   if (seconds < 5400.0) return fmt::format("{:.3g} minutes", seconds / 60.0);
   return fmt::format("{:.3g} hours", seconds / 3600.0);
 }
-
-std::string line(std::string_view name, const std::string& text) {
-  return fmt::format("{:<12} {}\n", name, text);
-}
-
-std::string shown(const std::filesystem::path& path) { return printable(path.string(), 400); }
 
 std::string cell_name(const study::Results& results, const study::Cell& cell) {
   const auto& market = results.markets[at(cell.market)];
@@ -36,7 +31,7 @@ std::string run_text(const study::Tally& tally, const std::filesystem::path& fil
                       ? std::string("nothing was left to do")
                       : fmt::format("{} and {} in {}", counted(tally.computed, "cell"),
                                     counted(tally.trained, "training"), duration(tally.seconds)));
-  out += line("written", shown(file));
+  out += line("written", command::shown(file));
   return out;
 }
 
@@ -60,7 +55,7 @@ std::string list_text(const command::StudyAnswer& answer) {
     rows += "\n";
   }
   const auto [cells, done, failed, missing] = answer.counts();
-  return fmt::format("{}: {}, {}: {} done, {} failed, {} missing\n{}", shown(answer.file),
+  return fmt::format("{}: {}, {}: {} done, {} failed, {} missing\n{}", command::shown(answer.file),
                      printable(results.name), counted(cells, "cell"), done, failed, missing, rows);
 }
 

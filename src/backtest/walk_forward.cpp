@@ -103,9 +103,9 @@ WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettin
 }
 
 // Runs the planned batches and tells how far it is.
-class Decider {
+class Decisions {
  public:
-  Decider(ConstMat returns, const Policy& policy, const WalkPlan& plan, const Control& control)
+  Decisions(ConstMat returns, const Policy& policy, const WalkPlan& plan, const Control& control)
       : returns_(returns),
         policy_(policy),
         plan_(plan),
@@ -380,7 +380,7 @@ Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkS
   check_history(policy, settings);
   const WalkPlan plan = plan_decisions(returns.matrix(), policy, settings);
   const std::vector<Decision> decisions =
-      Decider(returns.matrix(), policy, plan, control).run(threads);
+      Decisions(returns.matrix(), policy, plan, control).run(threads);
 
   Run run;
   run.risk_free = settings.risk_free;

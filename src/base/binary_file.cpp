@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kMagic = 8, kVersion = 4, kLength = 8, kChecksum = 4;
 constexpr std::size_t kHeader = kMagic + kVersion + kLength;
-constexpr std::size_t kBlock = std::size_t{1} << 20;
 
 std::uint64_t decoded(std::string_view bytes) {
   std::uint64_t value = 0;

@@ -17,8 +17,6 @@ namespace sharpen {
 
 namespace {
 
-constexpr std::size_t kBlock = std::size_t{1} << 20;
-
 [[noreturn]] void fail_too_large(const std::string& name, std::size_t bytes) {
   fail_at({name},
           fmt::format("{} bytes or more do not fit into memory; split the file by dates or tickers",

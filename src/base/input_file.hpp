@@ -18,6 +18,8 @@
 
 namespace sharpen {
 
+inline constexpr std::size_t kBlock = std::size_t{1} << 20;  // bytes read at once
+
 // Messages about a place in a file read
 //   FILE:LINE:COLUMN: what is wrong, at line LINE, column COLUMN (ticker, date); what to do
 // and are valid, printable UTF-8 whatever the file holds.

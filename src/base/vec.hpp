@@ -2,9 +2,16 @@
 // memory allows and the same bits wherever they are called from.
 #pragma once
 
+#include <limits>
+
 #include "base/lanes.hpp"
 
 namespace sharpen {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+inline constexpr double kEps = std::numeric_limits<double>::epsilon();
+
 namespace {
 
 // Sums term(Lanes at j) over whole lanes, then term of zero-padded rest.

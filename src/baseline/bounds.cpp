@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "base/vec.hpp"
 #include "baseline/sdr_algebra.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
@@ -17,13 +18,11 @@ namespace sharpen::baseline {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr Index kMostForSdp = 600;          // a step of the relaxation costs some 10 n^3
 constexpr Index kMostForSpectrum = 2000;    // finding d costs some 2 n^3
 constexpr double kBelowDelta = 1.0 - 1e-9;  // for the rounding of the window's products
 
-constexpr double kUnit = std::numeric_limits<double>::epsilon() / 2.0;  // of rounding
+constexpr double kUnit = kEps / 2.0;  // of rounding
 constexpr double kGap = 1e-4;
 constexpr int kMostSteps = 300;
 constexpr int kMostHalvings = 40;
@@ -300,7 +299,6 @@ SharpeBound perspective_bound(const risk::Risk& risk, Index sample, ConstVec mu,
 }
 
 constexpr Index kMost = 600;  // the trace of Sigma^-1 takes n solves
-constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
 
 // s = -B/A if that is positive, else 0.
 double shift_of(const risk::Risk& risk, Index sample, ConstVec mu) {
@@ -323,14 +321,12 @@ double rounding_of(const risk::Risk& risk, Index sample, const std::vector<doubl
     trace += risk.solve(sample, unit, out, scratch);
     entry = 0.0;
   }
-  return 2.0 * kEpsilon * largest * std::sqrt(static_cast<double>(shifted.size()) * trace);
+  return 2.0 * kEps * largest * std::sqrt(static_cast<double>(shifted.size()) * trace);
 }
 
 }  // namespace
 
-double root_above(double value) {
-  return std::sqrt(value) * (1.0 + 2.0 * std::numeric_limits<double>::epsilon());
-}
+double root_above(double value) { return std::sqrt(value) * (1.0 + 2.0 * kEps); }
 
 void BoundSettings::validate(Index n) const {
   if (k < 1 || k > n) throw InputError(fmt::format("k = {} is outside [1, {}]", k, n));
@@ -355,7 +351,7 @@ SharpeBound sharpe_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu
   const Threads one_thread(1);  // BLAS calls stay on one thread
   const bool finite = std::all_of(mu.begin(), mu.end(), [](double m) { return std::isfinite(m); });
   if (risk.status(sample) != Status::ok || !finite)
-    return {.status = Status::invalid_input, .sharpe = kNan, .from = Bound::sdp, .gap = kNan};
+    return {.status = Status::invalid_input, .sharpe = kNaN, .from = Bound::sdp, .gap = kNaN};
   if (std::all_of(mu.begin(), mu.end(), [](double m) { return m == 0.0; }))
     return {.status = Status::no_signal,
             .sharpe = 0.0,
@@ -379,7 +375,7 @@ SharpeBound net_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu, l
   std::vector<double> shifted(mu.begin(), mu.end());
   for (double& m : shifted) m += s;
   SharpeBound moved = sharpe_upper_bound(risk, sample, shifted, settings);
-  moved.sharpe = (moved.sharpe + rounding_of(risk, sample, shifted)) * (1.0 + 2.0 * kEpsilon);
+  moved.sharpe = (moved.sharpe + rounding_of(risk, sample, shifted)) * (1.0 + 2.0 * kEps);
   if (moved.status == Status::no_signal) moved.status = Status::ok;
   return moved.sharpe < plain.sharpe ? moved : plain;
 }

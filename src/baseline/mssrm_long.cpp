@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 
+#include "base/vec.hpp"
 #include "baseline/columns.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
@@ -17,7 +17,6 @@ namespace sharpen::baseline {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kShorten = 0.999;  // the published step, as a share of 1 / lambda_max(Q)
 
 bool finite(ConstVec values) {
@@ -277,7 +276,7 @@ void MssrmLong::Work::gradient(Vec g) {
 
 bool MssrmLong::Work::certify() {
   if (static_cast<Index>(support.size()) < k) return true;
-  double smallest = std::numeric_limits<double>::infinity();
+  double smallest = kInfinity;
   for (const Index j : support) smallest = std::min(smallest, v[at(j)]);
   gradient(next);
   for (std::size_t i = 0; i < v.size(); ++i)

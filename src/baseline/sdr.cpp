@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 
+#include "base/vec.hpp"
 #include "baseline/sdr_first_order.hpp"
 #include "baseline/sdr_interior.hpp"
 #include "sharpen/base/error.hpp"
@@ -16,7 +16,6 @@ namespace sharpen::baseline {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 // Beyond, the interior point method's dense system of n (n - 1) / 2 unknowns costs more than
 // gradient steps to a gap that is small enough.
 constexpr Index kMostInterior = 50;
@@ -90,7 +89,7 @@ void Sdr::forget() {
 bool Sdr::Work::close_in_closed_form() {
   const ScaledProblem& p = problem;
   if (p.kappa <= 1.0) {
-    const double theta = p.greedy_value * (1.0 + 8.0 * std::numeric_limits<double>::epsilon());
+    const double theta = p.greedy_value * (1.0 + 8.0 * kEps);
     eigenvectors = theta * p.Sigma;
     eigenvectors.noalias() -= p.mu * p.mu.transpose();
     eigenvectors.diagonal().setZero();
@@ -121,7 +120,7 @@ Index Sdr::Work::iterate(double gap) {
 // The leading eigenvector of Y; its sign makes mu^T v positive.
 void Sdr::Work::take_direction(Relaxation& out) {
   eigenvectors = bracket.Y();
-  out.direction.assign(at(n), kNan);
+  out.direction.assign(at(n), kNaN);
   if (!spectrum.reduce(eigenvectors) || !spectrum.top_vectors(eigenvectors, 1)) return;
   Vector v = eigenvectors.col(0);
   if (problem.mu.dot(v) < 0.0) v = -v;
@@ -165,8 +164,8 @@ void Sdr::solve(ConstMat Sigma, ConstVec mu, double kappa, Relaxation& out, cons
   out.direction.assign(at(n), 0.0);
   const bool silent = std::all_of(mu.begin(), mu.end(), [](double m) { return m == 0.0; });
   if (!silent && !work.problem.set(Sigma, mu, kappa)) {
-    out.primal = out.dual = out.gap = out.sharpe = kNan;
-    std::fill(out.direction.begin(), out.direction.end(), kNan);
+    out.primal = out.dual = out.gap = out.sharpe = kNaN;
+    std::fill(out.direction.begin(), out.direction.end(), kNaN);
     return;
   }
   if (silent) {

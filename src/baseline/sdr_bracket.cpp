@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vec.hpp"
+
 namespace sharpen::baseline {
 
 namespace {
 
-using Real = long double;
-
-constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2.0L;  // of rounding
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Theta is raised by these relative steps until its slack is proved: 1e-14, growing eightfold.
 constexpr double kFirstRaise = 1e-14;
 constexpr double kRaiseGrowth = 8.0;
@@ -76,7 +74,7 @@ bool Bracket::slack_is_positive(double theta, double nu, const Matrix& V) {
     size += b2 * (Real(theta) * p.Sigma(i, i) + Real(p.mu[i]) * p.mu[i]);
   }
   size += std::sqrt(size_W);
-  const Real margin = 4.0L * (static_cast<Real>(n) + 8.0L) * kUnit * size;
+  const Real margin = 4.0L * (static_cast<Real>(n) + 8.0L) * kRealUnit * size;
   if (!std::isfinite(margin)) return false;
   for (Index i = 0; i < n; ++i) slack_[at(i * n + i)] -= margin;
   return has_factor(slack_.data(), n, p.stop);

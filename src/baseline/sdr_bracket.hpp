@@ -11,6 +11,9 @@
 
 namespace sharpen::baseline {
 
+using Real = long double;  // what is proved is computed in it
+inline constexpr Real kRealUnit = std::numeric_limits<Real>::epsilon() / 2.0L;  // of rounding
+
 // The problem with Sigma and mu divided by powers of two, which is exact, so that the mean variance
 // and the value of the greedy portfolio are near 1. Sharpe^2 = unit * scaled Sharpe^2.
 struct ScaledProblem {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "base/vec.hpp"
+
 namespace sharpen::baseline {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kToBoundary = 0.95;    // share of the way to the boundary that a step goes
 constexpr double kShortestStep = 1e-7;  // both steps below: rounding has taken over
 

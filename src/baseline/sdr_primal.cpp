@@ -2,16 +2,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/vec.hpp"
 #include "baseline/sdr_bracket.hpp"
 
 namespace sharpen::baseline {
 
 namespace {
 
-using Real = long double;
-
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr Real kUnit = std::numeric_limits<Real>::epsilon() / 2.0L;  // of rounding
 constexpr double kBelow = 1.0 - 16.0 * kEps;  // for the last few operations in double
 
 }  // namespace
@@ -26,10 +23,10 @@ struct Bracket::Sums {
 
   double terms() const { return static_cast<double>(count * count) + 16.0; }
   double value_below() const {
-    return static_cast<double>(value - terms() * kUnit * value_size) * (1.0 - kEps);
+    return static_cast<double>(value - terms() * kRealUnit * value_size) * (1.0 - kEps);
   }
   double risk_above() const {
-    return static_cast<double>(risk + terms() * kUnit * risk_size) * (1.0 + kEps);
+    return static_cast<double>(risk + terms() * kRealUnit * risk_size) * (1.0 + kEps);
   }
 };
 

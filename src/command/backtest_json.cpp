@@ -17,7 +17,7 @@ using Answer = BacktestAnswer;
 using backtest::Metrics;
 
 // Parts of the section: the run, and what it is compared with.
-enum Part { kRun, kBenchmark };
+enum BacktestPart { kRun, kBenchmark };
 
 // Json of a figure of the metrics.
 template <class Field>

@@ -44,7 +44,7 @@ void add_warnings(const SavedRun& a, const SavedRun& b, Comparison& out) {
 }
 
 // "42 %", "1.2 %", "0.03 %".
-std::string percent(double share) {
+std::string rounded_percent(double share) {
   const double value = 100.0 * share;
   return fmt::format("{:.{}f} %", value, value >= 10.0 ? 0 : value >= 1.0 ? 1 : 2);
 }
@@ -164,17 +164,17 @@ Keys<Comparison> compare_keys() {
        test_keys()});
 }
 
-std::string number(double value) {
+std::string two_decimals(double value) {
   return std::isfinite(value) ? fmt::format("{:.2f}", value) : "n/a";
 }
 
 std::string range(double low, double high) {
-  return fmt::format("[{}, {}]", number(low), number(high));
+  return fmt::format("[{}, {}]", two_decimals(low), two_decimals(high));
 }
 
 std::vector<std::string> row(const std::string& name, double value, double low, double high,
                              double root) {
-  return {name, number(value * root), range(low * root, high * root),
+  return {name, two_decimals(value * root), range(low * root, high * root),
           std::isfinite(value) ? fmt::format("{:.4f}", value) : "n/a"};
 }
 
@@ -210,12 +210,12 @@ std::string Comparison::verdict() const {
         "The difference of {:.2f} a year is within what chance gives: p = {:.2g}. If the two were "
         "equally good, a difference at least as large would show in {} of samples like this one; "
         "these data do not tell them apart.",
-        size, test.p_value, percent(test.p_value));
+        size, test.p_value, rounded_percent(test.p_value));
   return fmt::format(
       "{}'s Sharpe ratio is higher by {:.2f} a year, more than chance gives: p = {:.2g}. If the "
       "two were equally good, a difference at least as large would show in only {} of samples "
       "like this one.",
-      test.difference > 0.0 ? "A" : "B", size, test.p_value, percent(test.p_value));
+      test.difference > 0.0 ? "A" : "B", size, test.p_value, rounded_percent(test.p_value));
 }
 
 std::string compare_json(const Comparison& comparison) {

@@ -23,8 +23,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string shown(const fs::path& path) { return printable(path.string(), 400); }
-
 // Where a result is replaced file by file, this stands in place of its metrics meanwhile.
 constexpr const char* kMetrics = "metrics.json";
 constexpr const char* kMarker = "incomplete.json";
@@ -88,7 +86,7 @@ void remove_abandoned(const fs::path& beside, const std::vector<std::string>& kn
     if (const PathLock lock(folder, PathLock::If::free); lock.held()) remove_ours(folder, known);
 }
 
-void write_file(const fs::path& file, const std::string& text) {
+void write_result(const fs::path& file, const std::string& text) {
   errno = 0;
   std::FILE* out = std::fopen(file.c_str(), "wb");
   bool fine = out != nullptr && std::fwrite(text.data(), 1, text.size(), out) == text.size();
@@ -119,8 +117,8 @@ bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b
          std::filesystem::is_regular_file(a, error);
 }
 
-void keep_inputs(const settings::Values& values, std::string_view output,
-                 const std::filesystem::path& file) {
+void keep_inputs_from(const settings::Values& values, std::string_view output,
+                      const std::filesystem::path& file) {
   for (const settings::Setting& input : settings::table())
     if (input.is(settings::input_file) && input.kind == settings::Kind::text &&
         input.taken_by(values.command()) && values.has(input.name) &&
@@ -130,6 +128,8 @@ void keep_inputs(const settings::Values& values, std::string_view output,
 }
 
 }  // namespace
+
+std::string shown(const fs::path& path) { return shown_file(path.string()); }
 
 OutputFolder::OutputFolder(const fs::path& folder, bool force, std::string command,
                            std::vector<std::string> known)
@@ -204,7 +204,7 @@ void OutputFolder::write(const std::vector<std::pair<std::string, std::string>>&
     throw Failure(fmt::format("cannot make {}: {}", shown(folder_.parent_path()), error.message()));
   remove_abandoned(folder_, known_);
   const TemporaryFolder temporary(folder_, known_);
-  for (const auto& [name, text] : files) write_file(temporary.path() / name, text);
+  for (const auto& [name, text] : files) write_result(temporary.path() / name, text);
   move_in(temporary.path());
 }
 
@@ -242,7 +242,7 @@ void OutputFolder::replace_files(const fs::path& from) const {
                                  {"incomplete",
                                   "this folder is being written, or its writing was "
                                   "cut short; run the same command again"}};
-  write_file(from / kMarker, marker.dump(2) + "\n");
+  write_result(from / kMarker, marker.dump(2) + "\n");
   const auto move = [&](const char* name, const char* as, std::string_view rest) {
     if (std::rename((from / name).c_str(), (folder_ / as).c_str()) != 0)
       fail_move(folder_, errno, rest);
@@ -266,7 +266,7 @@ void keep_inputs(const settings::Values& values, std::initializer_list<std::stri
   std::vector<std::pair<std::string_view, std::filesystem::path>> written;
   for (const std::string_view output : outputs) {
     if (!values.takes(output) || !values.has(output)) continue;
-    keep_inputs(values, output, values.text(output));
+    keep_inputs_from(values, output, values.text(output));
     const std::filesystem::path file = link_target(values.text(output));
     for (const auto& [other, name] : written)
       if (name == file)
@@ -279,7 +279,7 @@ void keep_inputs(const settings::Values& values, std::initializer_list<std::stri
 void keep_inputs(const settings::Values& values, std::string_view output, const std::string& folder,
                  std::span<const std::string> names) {
   for (const std::string& name : names)
-    keep_inputs(values, output, std::filesystem::path(folder) / name);
+    keep_inputs_from(values, output, std::filesystem::path(folder) / name);
 }
 
 }  // namespace sharpen::command

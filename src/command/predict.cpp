@@ -24,8 +24,6 @@ using backtest::NamedWeight;
 using settings::Origin;
 using settings::Values;
 
-constexpr std::size_t kMostNames = 8;
-
 const solve::OptimizerInfo& optimizer_of(const std::string& text) {
   const auto serves = [](const solve::OptimizerInfo& row) { return row.serves_models; };
   const solve::OptimizerInfo& row = solve::optimizer_named(text);

@@ -110,12 +110,6 @@ std::optional<long> checked_age(const AgeLimit& limit, const std::string& before
 // What is further back cannot change today's portfolio.
 constexpr Index kContext = 250;
 constexpr std::size_t kMostMissing = 50;
-constexpr std::size_t kMostNames = 8;
-
-std::optional<std::string> optional_text(const Values& values, std::string_view name) {
-  if (!values.has(name)) return std::nullopt;
-  return values.text(name);
-}
 
 // The model's columns in its order. More columns are ignored, with a word.
 void match_tickers(const learn::Model& model, market::RawPanel& raw,
@@ -216,7 +210,7 @@ void take_returns(const Values& values, market::RawPanel& raw, PredictInput& inp
 }
 
 void check_age(const Values& values, PredictInput& input) {
-  AgeLimit limit{.file = input.file, .asof = optional_text(values, "asof"), .most = {}};
+  AgeLimit limit{.file = input.file, .asof = values.optional_text("asof"), .most = {}};
   if (values.has("max-age")) limit.most = static_cast<long>(values.integer("max-age"));
   const auto& dates = input.returns.dates;
   input.age = checked_age(limit, dates.size() > 1 ? dates[dates.size() - 2] : std::string(),

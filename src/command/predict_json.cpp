@@ -10,7 +10,7 @@ namespace sharpen::command {
 namespace {
 
 // Parts of the section: the portfolio, what --explain adds in words, and the account.
-enum Part { kPortfolio, kReasons, kAccount };
+enum PredictPart { kWeights, kWords, kAccount };
 
 constexpr std::string_view kAsSolve = "as for `sharpen solve`";
 
@@ -19,7 +19,7 @@ Json share_count(std::optional<double> shares) {
   return shares ? Json(static_cast<std::int64_t>(*shares)) : Json(nullptr);
 }
 
-Json text_or_null(const settings::Values& values, std::string_view name) {
+Json setting_or_null(const settings::Values& values, std::string_view name) {
   return values.has(name) ? Json(values.text(name)) : Json(nullptr);
 }
 
@@ -40,7 +40,7 @@ std::vector<Name> named(const Prediction& prediction, const std::vector<Index>& 
 }
 
 // What the members hold of a name, each by itself.
-Keys<Name> member_keys(std::string_view held_by, std::string_view spread) {
+Keys<Name> spread_keys(std::string_view held_by, std::string_view spread) {
   const auto of = [](auto member) {
     return [member](const Name& name) { return (name.prediction->spread.*member)[at(name.index)]; };
   };
@@ -67,7 +67,7 @@ Keys<Name> holding_keys() {
        },
        kAccount}};
   append(keys,
-         member_keys("share of the members whose own portfolio, with the same settings, holds the "
+         spread_keys("share of the members whose own portfolio, with the same settings, holds the "
                      "name",
                      "mean and standard deviation of the members' own weights; `member_sd` is "
                      "`null` for one member"));
@@ -77,7 +77,7 @@ Keys<Name> holding_keys() {
 
 Keys<Name> left_alone_keys() {
   Keys<Name> keys = {{"asset", "as for `holdings`", &Name::asset}, {"index", "", &Name::index}};
-  append(keys, member_keys("", ""));
+  append(keys, spread_keys("", ""));
   return keys;
 }
 
@@ -151,7 +151,7 @@ Keys<Prediction> figure_keys() {
   };
 }
 
-Keys<Prediction> model_keys() {
+Keys<Prediction> window_keys() {
   return {
       group<Prediction>(
           "window", "",
@@ -192,16 +192,16 @@ Keys<Prediction> account_keys() {
 Keys<Prediction> predict_keys() {
   return answer_keys<Prediction>(
       "predict", "`predict`",
-      {{{"model", "the model's file", [](auto& p) { return text_or_null(p.values, "model"); }},
+      {{{"model", "the model's file", [](auto& p) { return setting_or_null(p.values, "model"); }},
         {"date", "last row of the panel that was used; the portfolio is for the period after it",
          [](auto& p) { return p.input.window.to; }},
         {"age_days", "days from there to today, or to `--asof`; `null` where rows have no dates",
          [](auto& p) { return value_or_null(p.input.age); }}},
        figure_keys(),
-       model_keys(),
+       window_keys(),
        account_keys(),
        {{"previous", "file of the weights held now; `null` for all cash",
-         [](auto& p) { return text_or_null(p.values, "previous"); }},
+         [](auto& p) { return setting_or_null(p.values, "previous"); }},
         {"turnover", "Σ\\|trade\\|", [](auto& p) { return turnover(p.trades); }},
         list<Prediction>("trades",
                          "the names whose weight changes: those wanted, in the order of the model, "

@@ -11,6 +11,7 @@
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/command/output_folder.hpp"
 
 namespace sharpen::command {
 
@@ -21,8 +22,6 @@ using report::Format;
 using report::Table;
 using report::TableCell;
 using settings::Values;
-
-std::string shown(const fs::path& path) { return printable(path.string(), 400); }
 
 // The file itself, or study.db in the folder.
 fs::path study_file(const Values& values) {
@@ -76,7 +75,7 @@ std::vector<Figure> figures(const Table& table) {
 
 Json count_or_null(Index count) { return count > 0 ? Json(count) : Json(nullptr); }
 
-Keys<Figure> figure_keys() {
+Keys<Figure> table_figure_keys() {
   const auto estimate = [](auto value) {
     return [value](const Figure& f) {
       return f.cell->kind == TableCell::Kind::estimate ? Json(value(*f.cell)) : absent();
@@ -132,7 +131,7 @@ Keys<Table> table_keys() {
       {"name", "`sharpe`, `drawdown`, ...", &Table::name},
       {"title", "its title", &Table::title},
       {"notes", "its footnotes", &Table::notes},
-      list<Table>("figures", "one entry per figure", figure_keys(), figures),
+      list<Table>("figures", "one entry per figure", table_figure_keys(), figures),
   };
 }
 

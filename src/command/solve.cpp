@@ -133,16 +133,11 @@ void refuse_foreign_settings(const Values& values, Source source) {
     refuse("format", "‹--moments›");
 }
 
-std::optional<std::string> optional_text(const Values& values, std::string_view name) {
-  if (!values.has(name)) return std::nullopt;
-  return values.text(name);
-}
-
 // The built-in example, cut as a file would be.
 market::Panel demo_panel(const Values& values) {
   market::Panel panel = demo_returns(static_cast<std::uint64_t>(values.integer("seed")));
   if (values.has("from") || values.has("to"))
-    panel = market::select_dates(panel, optional_text(values, "from"), optional_text(values, "to"));
+    panel = market::select_dates(panel, values.optional_text("from"), values.optional_text("to"));
   if (values.has("tickers")) panel = market::select_tickers(panel, values.list("tickers"));
   return panel;
 }
@@ -188,7 +183,7 @@ void check_solve_settings(const Values& values) {
   const bool any = values.has("prices") || values.has("returns") || values.has("moments") ||
                    values.has("mean") || values.has("cov") || values.flag("demo");
   if (any) refuse_foreign_settings(values, find_source(values, {}));
-  market::check_dates(optional_text(values, "from"), optional_text(values, "to"));
+  market::check_dates(values.optional_text("from"), values.optional_text("to"));
 }
 
 Solution solve_answer(const Values& values, SolveInputs inputs, const Log& log,

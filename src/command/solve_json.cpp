@@ -8,7 +8,7 @@ namespace sharpen::command {
 namespace {
 
 // Parts of the section: the portfolio, its bound, the relaxation it comes from, its reasons.
-enum Part { kPortfolio, kBound, kRelaxation, kReasons };
+enum SolvePart { kPortfolio, kBound, kRelaxation, kReasons };
 
 struct Holding {
   std::string asset;

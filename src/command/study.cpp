@@ -9,6 +9,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/command/output_folder.hpp"
 
 namespace sharpen::command {
 
@@ -17,9 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using settings::Values;
 using Action = StudyAnswer::Action;
-using Answer = StudyAnswer;
-
-std::string shown(const fs::path& path) { return printable(path.string(), 400); }
 
 // The file in --out, or in a folder here that is called after the study.
 fs::path file_of(const Values& values, const std::string& name) {
@@ -129,7 +127,7 @@ std::string_view name(Action action) {
 // A value that only some actions have.
 template <class Value>
 auto only_of(std::initializer_list<Action> actions, Value value) {
-  return [actions = std::vector<Action>(actions), value](const Answer& answer) {
+  return [actions = std::vector<Action>(actions), value](const StudyAnswer& answer) {
     for (const Action action : actions)
       if (answer.action == action) return Json(std::invoke(value, answer));
     return absent();
@@ -167,7 +165,7 @@ Keys<ListedCell> cell_keys() {
   };
 }
 
-Json cells_json(const Answer& answer, bool failed_only) {
+Json cells_json(const StudyAnswer& answer, bool failed_only) {
   static const Keys<ListedCell> keys = cell_keys();
   Json out = Json::array();
   for (const study::Cell& cell : answer.results.cells)
@@ -176,8 +174,8 @@ Json cells_json(const Answer& answer, bool failed_only) {
   return out;
 }
 
-Keys<Answer> study_keys() {
-  return answer_keys<Answer>(
+Keys<StudyAnswer> study_keys() {
+  return answer_keys<StudyAnswer>(
       "study", "`study`",
       {{{"action", "`run`, `dry-run` or `list`", [](auto& a) { return name(a.action); }},
         {"db", "the study's file", [](auto& a) { return a.file.string(); }},
@@ -204,10 +202,10 @@ Keys<Answer> study_keys() {
          only_of({Action::dry_run}, [](auto& a) { return a.estimate.minutes; })},
         {"gigabytes", "", only_of({Action::dry_run}, [](auto& a) { return a.estimate.gigabytes; })},
         {"threads", "of `dry-run`: on so many threads",
-         only_of({Action::dry_run}, &Answer::threads)},
+         only_of({Action::dry_run}, &StudyAnswer::threads)},
         {"warnings",
          "of `run` and `dry-run`: texts on settings and markets; empty if there is nothing to say",
-         only_of({Action::run, Action::dry_run}, &Answer::warnings)},
+         only_of({Action::run, Action::dry_run}, &StudyAnswer::warnings)},
         {"list", "of `list`: the cells",
          only_of({Action::list}, [](auto& a) { return cells_json(a, false); }), 0,
          listed(cell_keys(), "list[].")}}});

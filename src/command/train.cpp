@@ -26,12 +26,10 @@ namespace fs = std::filesystem;
 using settings::Values;
 
 // A training, read and cleaned.
-struct Job {
+struct Training {
   TrainAnswer answer;  // without a model
   learn::TrainSettings settings;
 };
-
-std::string shown(const fs::path& file) { return shown_file(file.string()); }
 
 void check_framework(const Values& values) {
   const std::string& framework = values.text("framework");
@@ -117,7 +115,7 @@ class Checkpoints {
 }
 
 // Kept beside the model while it is trained, unless there is no file to be beside.
-learn::Model train_to_file(Job& job, learn::TrainControl control) {
+learn::Model train_to_file(Training& job, learn::TrainControl control) {
   const Values& values = job.answer.values;
   control.warn = [&warnings = job.answer.warnings](std::string text) {
     if (std::ranges::find(warnings, text) == warnings.end()) warnings.push_back(std::move(text));
@@ -144,7 +142,7 @@ learn::Model train_to_file(Job& job, learn::TrainControl control) {
   }
 }
 
-learn::Model train_in_memory(const Job& job, const learn::TrainControl& control) {
+learn::Model train_in_memory(const Training& job, const learn::TrainControl& control) {
   const Values& values = job.answer.values;
   const Threads threads(static_cast<int>(values.integer("threads")));
   try {
@@ -171,9 +169,10 @@ void warn_of_warm_starts(TrainAnswer& answer) {
         early, model.members.size()));
 }
 
-Job read_training(const Values& values, std::optional<market::MemoryPanel> panel, const Log& log) {
+Training read_training(const Values& values, std::optional<market::MemoryPanel> panel,
+                       const Log& log) {
   check_framework(values);
-  Job job{.answer = {.values = values}, .settings = learn::training_settings(values)};
+  Training job{.answer = {.values = values}, .settings = learn::training_settings(values)};
   keep_inputs(values, {"out"});
   if (values.text("universe") == "available")
     throw InputError(fmt::format(
@@ -239,14 +238,14 @@ void check_training_settings(const Values& values) {
 }
 
 PlannedTraining plan_training(const Values& values, const Log& log) {
-  const Job job = read_training(values, {}, log);
+  const Training job = read_training(values, {}, log);
   const Threads threads(static_cast<int>(values.integer("threads")));
   return {learn::plan_training(job.answer.input.returns, job.settings, threads), job.settings};
 }
 
 TrainAnswer train_answer(const Values& values, std::optional<market::MemoryPanel> panel,
                          const Log& log, const learn::TrainControl& control) {
-  Job job = read_training(values, std::move(panel), log);
+  Training job = read_training(values, std::move(panel), log);
   control.begin("training");
   const auto start = std::chrono::steady_clock::now();
   learn::Model model =

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/vec.hpp"
 
@@ -85,12 +84,6 @@ double project_again(ConstVec p, ConstVec ones, double A, Vec u) {
   return shift;
 }
 
-Status fail(Status status, Vec y, double& t) {
-  t = status == Status::no_signal ? 0.0 : std::numeric_limits<double>::quiet_NaN();
-  std::fill(y.begin(), y.end(), t);
-  return status;
-}
-
 Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y, double& t,
                            Vec kept, Vec scratch) const {
   const std::size_t n = mu.size();
@@ -98,15 +91,16 @@ Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y
   c = {};
   c.scale = signal_scale(mu);
   if (risk_.status(s) != Status::ok || std::isnan(c.scale))
-    return fail(Status::invalid_input, y, t);
-  if (c.scale == 0.0) return fail(Status::no_signal, y, t);
+    return without_answer(Status::invalid_input, y, t);
+  if (c.scale == 0.0) return without_answer(Status::no_signal, y, t);
 
   Cutter keep(kept, risk_.n());
   const Vec ones = keep.next(), m = keep.next(), u = keep.next(), Sigma_y = keep.next();
   const Vec factor = keep.rest();
   Cutter cut(scratch, risk_.n());
   const Vec Pm = cut.next(), b = cut.next();
-  if (!risk_.restrict_to(s, p, factor, cut.rest())) return fail(Status::invalid_input, y, t);
+  if (!risk_.restrict_to(s, p, factor, cut.rest()))
+    return without_answer(Status::invalid_input, y, t);
 
   risk_.restricted_solve(s, p, factor, p, ones, cut.rest());  // P 1 = p
   for (std::size_t i = 0; i < n; ++i) b[i] = p[i] * ones[i];
@@ -121,14 +115,14 @@ Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y
     }
   }
   const double C = dot(ConstVec(Pm), ConstVec(u));
-  if (!std::isfinite(C)) return fail(Status::invalid_input, y, t);
-  if (!has_direction(c.face, C, risk_.n())) return fail(Status::no_signal, y, t);
+  if (!std::isfinite(C)) return without_answer(Status::invalid_input, y, t);
+  if (!has_direction(c.face, C, risk_.n())) return without_answer(Status::no_signal, y, t);
 
   for (std::size_t i = 0; i < n; ++i) y[i] = p[i] * u[i];
   risk_.apply(s, y, Sigma_y, cut.rest());
   const double N = dot(ConstVec(y), ConstVec(Sigma_y));
-  if (!std::isfinite(N)) return fail(Status::invalid_input, y, t);
-  if (!(N > 0.0)) return fail(Status::no_signal, y, t);
+  if (!std::isfinite(N)) return without_answer(Status::invalid_input, y, t);
+  if (!(N > 0.0)) return without_answer(Status::no_signal, y, t);
   c.root_C = std::sqrt(N);
   const double inverse = 1.0 / c.root_C;
   for (std::size_t i = 0; i < n; ++i) {

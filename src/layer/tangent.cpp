@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/vec.hpp"
 
@@ -11,15 +10,14 @@ namespace sharpen::layer {
 namespace {
 
 constexpr int kLeastExponent = -960;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-Status fail(Status status, Vec y, double& t) {
+}  // namespace
+
+Status without_answer(Status status, Vec y, double& t) {
   t = status == Status::no_signal ? 0.0 : kNaN;
   std::fill(y.begin(), y.end(), t);
   return status;
 }
-
-}  // namespace
 
 double signal_scale(ConstVec mu) {
   double largest = 0.0;
@@ -53,7 +51,7 @@ void face_vjp(const Face& face, ConstVec b, Vec dL_dm) {
 }
 
 bool has_direction(const Face& face, double C, Index n) {
-  const double rounding = 64.0 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+  const double rounding = 64.0 * static_cast<double>(n) * kEps;
   const double lost = face.neutral ? face.B * (face.B / face.A) : 0.0;  // mu itself has C + lost
   return C > rounding * rounding * (C + lost);
 }
@@ -68,12 +66,12 @@ Status tangent_forward(const risk::Risk& risk, Index s, ConstVec mu, Net net, Ta
   cache = {};
   cache.scale = signal_scale(mu);
   if (risk.status(s) != Status::ok || std::isnan(cache.scale))
-    return fail(Status::invalid_input, y, t);
-  if (cache.scale == 0.0) return fail(Status::no_signal, y, t);
+    return without_answer(Status::invalid_input, y, t);
+  if (cache.scale == 0.0) return without_answer(Status::no_signal, y, t);
   cache.face = face_forward(risk.ones_solution(s), risk.ones_norm2(s), mu, cache.scale, net, m);
   const double C = risk.solve(s, m, y, scratch);
-  if (!std::isfinite(C)) return fail(Status::invalid_input, y, t);
-  if (!has_direction(cache.face, C, risk.n())) return fail(Status::no_signal, y, t);
+  if (!std::isfinite(C)) return without_answer(Status::invalid_input, y, t);
+  if (!has_direction(cache.face, C, risk.n())) return without_answer(Status::no_signal, y, t);
   if (cache.face.neutral) net_zero(risk.ones_solution(s), cache.face.A, y);
   cache.root_C = std::sqrt(C);
   const double inverse = 1.0 / cache.root_C;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/vec.hpp"
 #include "learn/samples.hpp"
@@ -15,8 +14,6 @@
 namespace sharpen::learn {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void check_shapes(const risk::Risk& risk, Index sample, ConstMat mu) {
   if (mu.rows < 1 || mu.cols != risk.n())

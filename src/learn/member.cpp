@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 
+#include "base/vec.hpp"
 #include "sharpen/select/select.hpp"
 
 namespace sharpen::learn {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 // A root mean square of mu beyond this many times the returns' is an explosion.
 constexpr double kExplosion = 1e6;
 

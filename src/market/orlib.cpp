@@ -14,7 +14,7 @@ namespace sharpen::market {
 namespace {
 
 constexpr Index kMostAssets = 1'000'000;
-constexpr std::size_t kFewAssets = 2000;  // whose covariances take little memory
+constexpr std::size_t kSmallMarket = 2000;  // whose covariances take little memory
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -133,7 +133,7 @@ void OrlibParser::parse_count() {
   // a line end) and a pair six, the last line end less. A small file may say where it ends.
   const auto n = at(n_);
   const std::size_t pairs = n * (n + 1) / 2, left = lines_.bytes_left();
-  if (pairs > left || (n > kFewAssets && 4 * n + 6 * pairs > left + 1))
+  if (pairs > left || (n > kSmallMarket && 4 * n + 6 * pairs > left + 1))
     fail_at(lines_.position(1),
             fmt::format("the file is too short for {} and {} of correlations, at line 1; correct "
                         "the number of assets",

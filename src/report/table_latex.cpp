@@ -82,7 +82,7 @@ std::string marks_latex(unsigned marks) {
   return raised + latex_escaped(signs.substr(stars));
 }
 
-std::string cell_text(const TableCell& cell) {
+std::string cell_latex(const TableCell& cell) {
   std::string text;
   if (cell.kind == TableCell::Kind::text) {
     text = latex_escaped(cell.text);
@@ -148,7 +148,7 @@ std::string to_latex(const Table& table) {
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
     if (r > 0 && table.rows[r].rule) out += "\\midrule\n";
     for (std::size_t c = 0; c < table.columns.size(); ++c)
-      out += (c > 0 ? " & " : "") + cell_text(table.rows[r].cells[c]);
+      out += (c > 0 ? " & " : "") + cell_latex(table.rows[r].cells[c]);
     out += " \\\\\n";
   }
   out += "\\bottomrule\n\\end{tabular}\n";

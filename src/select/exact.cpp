@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/vec.hpp"
 #include "risk/factor.hpp"
@@ -14,9 +13,7 @@ namespace sharpen::select {
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallest = 0x1p-960;
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kCancelled = 1e-11;  // share of a variance that rounding may be
 
 // A sum of products in twice the working precision (Ogita, Rump and Oishi 2005, Dot2).
@@ -164,8 +161,7 @@ double ExactSolver::variance(const risk::Risk& risk, Index sample, std::span<con
   const double plain = dot_in_order(w_, m_);
   double largest = 0.0;  // |Sigma_ij| <= sigma_i sigma_j
   const ConstVec D = risk.diagonal(sample);
-  for (std::size_t i = 0; i < k; ++i)
-    largest += std::abs(w_[i]) * std::sqrt(D[at(K[i])]);
+  for (std::size_t i = 0; i < k; ++i) largest += std::abs(w_[i]) * std::sqrt(D[at(K[i])]);
   const double rounding = (static_cast<double>(k) + 2.0) * kEps * largest * largest;
   if (!(rounding > kCancelled * plain) || risk.form() == risk::Form::low_rank) return plain;
   Compensated sum;

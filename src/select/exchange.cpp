@@ -22,7 +22,6 @@ namespace sharpen::select {
 
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
 constexpr double kGrowth = 1e-12;  // an exchange must lift S(K) by this share at least
 constexpr int kRefreshEvery = 40;
 

@@ -5,10 +5,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
 
+#include "base/vec.hpp"
 #include "risk/factor.hpp"
 #include "select/ties.hpp"
 #include "sharpen/base/error.hpp"
@@ -22,7 +22,6 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr Index kBlock = 64;  // columns that one solve takes
 
 // B = L^-1 B for the lower triangle of the last rows and columns of L, as many as B has rows.
@@ -202,7 +201,7 @@ class Explainer {
     const double face = (z_ - c * o_).squaredNorm();
     const VectorXd mu = scaled_mu();
     const ConstVec D = risk_.diagonal(sample_);
-    const double dependent = static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+    const double dependent = static_cast<double>(n) * kEps;
     const std::vector<Index> outside = left_out();
     MatrixXd Z = rows_of_support(outside);
     Index best = -1;

@@ -4,16 +4,15 @@
 // residuals of m and of the ones vector follow in O(n); a row costs O(n |K|).
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "base/vec.hpp"
 #include "select/search.hpp"
 
 namespace sharpen::select {
 
 namespace {
 
-constexpr double kEps = std::numeric_limits<double>::epsilon();
-constexpr double kNoValue = -std::numeric_limits<double>::infinity();
+constexpr double kNoValue = -kInfinity;
 
 }  // namespace
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 
+#include "base/vec.hpp"
 #include "select/exact.hpp"
 #include "select/search.hpp"
 #include "select/ties.hpp"
@@ -16,8 +16,6 @@
 namespace sharpen::select {
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void check_parts(Optimizer optimizer, const risk::Risk& risk) {
   if (optimizer == Optimizer::oscar && !risk.parts().lower)

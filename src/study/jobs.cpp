@@ -26,10 +26,6 @@ const market::Panel& returns_of(const Plan& plan, Index cell) {
   return plan.returns[at(plan.results.cells[at(cell)].market)];
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 market::Panel first_rows(const market::Panel& returns, Index rows) {
   market::Panel out;
   out.tickers = returns.tickers;

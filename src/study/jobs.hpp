@@ -2,6 +2,7 @@
 // the cells that need it.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -13,6 +14,10 @@
 #include "sharpen/study/plan.hpp"
 
 namespace sharpen::study {
+
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
 
 struct Job {
   enum class Kind { training, oracle, cell };

@@ -20,10 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 // Foresight as the store keeps it: what the regret asks of a run, period by period.
 backtest::Expectations stored_oracle(const backtest::Run& run) {
   backtest::Expectations out;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -221,6 +222,9 @@ class Values {
   std::int64_t integer(std::string_view name) const { return get<std::int64_t>(name); }
   double real(std::string_view name) const { return get<double>(name); }
   const std::string& text(std::string_view name) const { return get<std::string>(name); }
+  std::optional<std::string> optional_text(std::string_view name) const {
+    return has(name) ? std::optional(text(name)) : std::nullopt;
+  }
   const std::vector<std::string>& list(std::string_view name) const {
     return get<std::vector<std::string>>(name);
   }

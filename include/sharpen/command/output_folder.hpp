@@ -20,6 +20,9 @@
 
 namespace sharpen::command {
 
+// Its name, printable and whole.
+std::string shown(const std::filesystem::path& path);
+
 class OutputFolder {
  public:
   // `known`: every name that `command` may write, metrics.json among them. An earlier result of

@@ -22,6 +22,10 @@ namespace sharpen::layer {
 // signal is zero (below 2^-960, where its gradient would overflow); NaN if it is not finite.
 double signal_scale(ConstVec mu);
 
+// What a problem without answer leaves in y and t: 0 where there is no signal, else NaN. Returns
+// `status`.
+Status without_answer(Status status, Vec y, double& t);
+
 // Which face a signal is on, and what the projection needs. b and A belong to whatever inverse
 // is in force: Sigma^-1, or G(p) under a soft restriction.
 struct Face {
