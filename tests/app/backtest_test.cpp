@@ -32,7 +32,7 @@ Finished backtest_run(std::vector<std::string> flags) {
   return run_program(flags);
 }
 
-json answer_of(std::vector<std::string> flags) {
+json backtest_answer(std::vector<std::string> flags) {
   flags.push_back("--json");
   const Finished run = backtest_run(flags);
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -40,7 +40,7 @@ json answer_of(std::vector<std::string> flags) {
   return json::parse(run.out, nullptr, false);
 }
 
-void expect_refused(std::vector<std::string> flags, const std::string& message) {
+void expect_refused_backtest(std::vector<std::string> flags, const std::string& message) {
   flags.insert(flags.begin(), "backtest");
   testing::expect_refused(std::move(flags), message);
 }
@@ -64,20 +64,20 @@ std::vector<Row> rows_of(const std::string& text) {
   return rows;
 }
 
-struct KnownAnswer {
+struct KnownBacktest {
   const char* file;
   double sharpe, wealth;
 };
 
-class EqualWeights : public ::testing::TestWithParam<KnownAnswer> {};
+class EqualWeights : public ::testing::TestWithParam<KnownBacktest> {};
 
 TEST_P(EqualWeights, ReachThePublishedFigures) {
   if (testing::data_folder().empty())
     GTEST_SKIP() << "the test data are not here; set SHARPEN_TEST_DATA to their folder";
   const std::string file = testing::data_folder() + "/" + GetParam().file;
-  const json answer =
-      answer_of({"--returns", file, "--gross", "--framework", "rolling", "--optimizer", "equal",
-                 "--min-history", "0", "--stats-from", "2", "--periods-per-year", "12"});
+  const json answer = backtest_answer({"--returns", file, "--gross", "--framework", "rolling",
+                                       "--optimizer", "equal", "--min-history", "0", "--stats-from",
+                                       "2", "--periods-per-year", "12"});
   EXPECT_NEAR(answer["sharpe"].get<double>(), GetParam().sharpe, 5e-5);
   EXPECT_NEAR(answer["final_wealth"].get<double>(), GetParam().wealth, 5e-3);
   EXPECT_NEAR(answer["sharpe_annualized"].get<double>(),
@@ -88,9 +88,10 @@ TEST_P(EqualWeights, ReachThePublishedFigures) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Design, EqualWeights,
-                         ::testing::Values(KnownAnswer{"ff25_monthly_gross.csv", .2276, 355.98},
-                                           KnownAnswer{"ff49_monthly_gross.csv", .2057, 235.48},
-                                           KnownAnswer{"ff100_monthly_gross.csv", .2087, 364.87}));
+                         ::testing::Values(KnownBacktest{"ff25_monthly_gross.csv", .2276, 355.98},
+                                           KnownBacktest{"ff49_monthly_gross.csv", .2057, 235.48},
+                                           KnownBacktest{"ff100_monthly_gross.csv", .2087,
+                                                         364.87}));
 
 class BacktestCommand : public ::testing::Test {
  protected:
@@ -101,9 +102,9 @@ class BacktestCommand : public ::testing::Test {
 
 TEST_F(BacktestCommand, WritesFilesThatAgreeWithEachOtherAndWithTheAnswer) {
   const std::string out = folder_.path("deep/run");
-  const json answer =
-      answer_of({"--returns", file_, "-k", "3", "--lookback", "20", "--cost-bps", "20",
-                 "--rebalance", "3", "--risk-free", "0.03", "--stats-from", "25", "--out", out});
+  const json answer = backtest_answer({"--returns", file_, "-k", "3", "--lookback", "20",
+                                       "--cost-bps", "20", "--rebalance", "3", "--risk-free",
+                                       "0.03", "--stats-from", "25", "--out", out});
   EXPECT_EQ(json::parse(text_of(out + "/metrics.json")), answer);
 
   std::map<std::string, Index> row_of;
@@ -156,7 +157,8 @@ TEST_F(BacktestCommand, WritesFilesThatAgreeWithEachOtherAndWithTheAnswer) {
 }
 
 TEST_F(BacktestCommand, AnswersWithTheKeysTheDocumentationLists) {
-  const json answer = answer_of({"--returns", file_, "--lookback", "20", "--benchmark", "A2"});
+  const json answer =
+      backtest_answer({"--returns", file_, "--lookback", "20", "--benchmark", "A2"});
   for (const char* key :
        {"schema_version", "command", "framework", "optimizer", "sharpe", "sharpe_annualized",
         "sharpe_ci", "max_drawdown", "final_wealth", "turnover", "mean_cardinality", "n_periods",
@@ -230,8 +232,8 @@ TEST_F(BacktestCommand, AnOracleSignalWinsOnlyUnderTheDateItWasKnown) {
       oracle.values[static_cast<std::size_t>(t * 6 + j)] = returns_.matrix()(t + 1, j);
   const std::string known = folder_.file("known.csv", csv_of(oracle));
   const auto sharpe = [&](const std::string& signal) {
-    return answer_of({"--returns", file_, "--framework", "signal", "--signal", signal, "--lookback",
-                      "20", "-k", "3"})["sharpe"]
+    return backtest_answer({"--returns", file_, "--framework", "signal", "--signal", signal,
+                            "--lookback", "20", "-k", "3"})["sharpe"]
         .get<double>();
   };
   EXPECT_GT(sharpe(known), 1.0);
@@ -288,7 +290,7 @@ TEST_F(BacktestCommand, LeavesNothingBehindWhenItFails) {
           .exit_code,
       2);
   EXPECT_FALSE(fs::exists(folder_.path("never")));
-  expect_refused(
+  expect_refused_backtest(
       {"--returns", file_, "--out", file_},
       "out = " + fs::canonical(file_).string() + " is a file, not a folder; choose another name");
   const Finished inside = backtest_run({"--returns", file_, "--out", file_ + "/run"});
@@ -359,27 +361,29 @@ TEST_F(BacktestCommand, RefusesWhatHasNoMeaning) {
     more.insert(more.begin(), base.begin(), base.end());
     return more;
   };
-  expect_refused(with({"--signal", file_}),
-                 "--signal has no meaning here; it goes with --framework signal");
-  expect_refused(with({"--framework", "signal"}),
-                 "framework = signal needs predictions; give --signal FILE");
-  expect_refused(with({"--historic-risk", "train"}),
-                 "--historic-risk has no meaning here; it goes with --framework historic");
-  expect_refused(with({"--force"}), "--force has no meaning here; it goes with --out DIR");
-  expect_refused(
+  expect_refused_backtest(with({"--signal", file_}),
+                          "--signal has no meaning here; it goes with --framework signal");
+  expect_refused_backtest(with({"--framework", "signal"}),
+                          "framework = signal needs predictions; give --signal FILE");
+  expect_refused_backtest(with({"--historic-risk", "train"}),
+                          "--historic-risk has no meaning here; it goes with --framework historic");
+  expect_refused_backtest(with({"--force"}), "--force has no meaning here; it goes with --out DIR");
+  expect_refused_backtest(
       with({"--min-history", "0"}),
       "min-history = 0 goes with optimizer = equal only; swap needs 2 rows of history at "
       "least");
-  expect_refused(with({"--rebalance", "0"}), "rebalance = 0 is outside [1, 1000000000]");
-  expect_refused(with({"--cost-bps", "-1"}), "cost-bps = -1 is outside [0, inf)");
-  expect_refused(with({"--stats-from", "81"}),
-                 "stats-from = 81 is outside [1, 80], the rows of the returns; write dates as "
-                 "YYYY-MM-DD");
-  expect_refused({"--returns", file_},
-                 "nothing to trade: the panel has 80 returns and the first period to hold would be "
-                 "row 101 (after 100 rows of history); give more rows, or a shorter --lookback, "
-                 "--min-history or --split");
-  expect_refused(with({"-k", "7"}), "k = 7 is outside [1, 6]; there are 6 assets");
+  expect_refused_backtest(with({"--rebalance", "0"}), "rebalance = 0 is outside [1, 1000000000]");
+  expect_refused_backtest(with({"--cost-bps", "-1"}), "cost-bps = -1 is outside [0, inf)");
+  expect_refused_backtest(
+      with({"--stats-from", "81"}),
+      "stats-from = 81 is outside [1, 80], the rows of the returns; write dates as "
+      "YYYY-MM-DD");
+  expect_refused_backtest(
+      {"--returns", file_},
+      "nothing to trade: the panel has 80 returns and the first period to hold would be "
+      "row 101 (after 100 rows of history); give more rows, or a shorter --lookback, "
+      "--min-history or --split");
+  expect_refused_backtest(with({"-k", "7"}), "k = 7 is outside [1, 6]; there are 6 assets");
   EXPECT_EQ(backtest_run({}).exit_code, 2);
   EXPECT_EQ(backtest_run(with({"--framework", "signal", "--signal", "no-such-file.csv"})).exit_code,
             2);
@@ -389,15 +393,16 @@ TEST_F(BacktestCommand, SaysThatCleaningLeftTheBenchmarkOut) {
   market::Panel holed = returns_;
   for (Index t = 0; t < 5; ++t) backtest::testing::at(holed, t, 2) = std::nan("");
   const std::string file = folder_.file("holed.csv", csv_of(holed));
-  expect_refused({"--returns", file, "--lookback", "20", "--benchmark", "A2"},
-                 "benchmark = A2 is left out by cleaning (starts on " + date_of(5) +
-                     "); choose dates where it is complete, another --max-gap or --on-suspect, or "
-                     "another benchmark");
+  expect_refused_backtest(
+      {"--returns", file, "--lookback", "20", "--benchmark", "A2"},
+      "benchmark = A2 is left out by cleaning (starts on " + date_of(5) +
+          "); choose dates where it is complete, another --max-gap or --on-suspect, or "
+          "another benchmark");
 }
 
 TEST_F(BacktestCommand, WarnsWhenEqualWeightsIgnoreAFlag) {
-  const json answer = answer_of({"--returns", file_, "--optimizer", "equal", "-k", "3", "--sizing",
-                                 "gross", "--min-history", "0"});
+  const json answer = backtest_answer({"--returns", file_, "--optimizer", "equal", "-k", "3",
+                                       "--sizing", "gross", "--min-history", "0"});
   ASSERT_EQ(answer["warnings"].size(), 1u);
   EXPECT_EQ(answer["warnings"][0],
             "optimizer = equal holds 1/n of every asset: -k, --sizing has no effect");
@@ -416,8 +421,8 @@ TEST_F(BacktestCommand, FollowsAssetsThatStartAndEnd) {
   for (Index t = 40; t < 60; ++t) backtest::testing::at(prices, t, 2) = std::nan("");
   const std::string file = folder_.file("prices.csv", csv_of(prices));
   const std::string out = folder_.path("run");
-  const json answer = answer_of({"--prices", file, "--universe", "available", "--optimizer",
-                                 "equal", "--min-history", "0", "--out", out});
+  const json answer = backtest_answer({"--prices", file, "--universe", "available", "--optimizer",
+                                       "equal", "--min-history", "0", "--out", out});
   EXPECT_EQ(answer["n_assets"], 4);
   std::map<std::string, std::map<std::string, double>> weights;
   for (const Row& row : rows_of(text_of(out + "/weights.csv")))
@@ -428,7 +433,8 @@ TEST_F(BacktestCommand, FollowsAssetsThatStartAndEnd) {
   EXPECT_EQ(weights[date_of(12)].size(), 4u);
   EXPECT_EQ(weights[date_of(40)].count("A2"), 1u) << "nobody knew";
   EXPECT_EQ(weights[date_of(41)].size(), 3u) << "sold at its last price";
-  const json complete = answer_of({"--prices", file, "--optimizer", "equal", "--min-history", "0"});
+  const json complete =
+      backtest_answer({"--prices", file, "--optimizer", "equal", "--min-history", "0"});
   EXPECT_EQ(complete["n_assets"], 2);
   EXPECT_EQ(complete["cleaning"]["dropped"].size(), 2u);
 }

@@ -19,7 +19,7 @@ using testing::Folder;
 using ::testing::HasSubstr;
 using testing::run_program;
 
-json answer_of(std::vector<std::string> arguments) {
+json baseline_answer(std::vector<std::string> arguments) {
   arguments.push_back("--json");
   const Finished run = run_program(arguments);
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -42,7 +42,7 @@ class IndependentAssets : public ::testing::Test {
 
 TEST_F(IndependentAssets, EveryBaselineFindsTheTwoBestOfThree) {
   for (const std::string optimizer : {"mssrm", "mssrm-long", "sdr"}) {
-    const json answer = answer_of(solve({"-k", "2", "--optimizer", optimizer}));
+    const json answer = baseline_answer(solve({"-k", "2", "--optimizer", optimizer}));
     EXPECT_EQ(answer["optimizer"], optimizer);
     EXPECT_EQ(answer["status"], "ok") << optimizer;
     ASSERT_EQ(answer["holdings"].size(), 2u) << optimizer;
@@ -61,8 +61,8 @@ TEST_F(IndependentAssets, CertifyProvesABoundForEveryOptimizer) {
   for (const std::string optimizer :
        {"oscar", "symmetric", "greedy", "swap", "mssrm", "mssrm-long", "sdr"}) {
     for (const std::string bound : {"sdp", "perspective", "best"}) {
-      const json answer =
-          answer_of(solve({"-k", "2", "--optimizer", optimizer, "--certify", "--bound", bound}));
+      const json answer = baseline_answer(
+          solve({"-k", "2", "--optimizer", optimizer, "--certify", "--bound", bound}));
       const double proved = answer["sharpe_upper_bound"];
       EXPECT_GE(proved, std::sqrt(13.0)) << optimizer << " " << bound;
       EXPECT_LT(proved, std::sqrt(14.0) + 1e-3) << optimizer << " " << bound;
@@ -77,15 +77,15 @@ TEST_F(IndependentAssets, CertifyProvesABoundForEveryOptimizer) {
 }
 
 TEST_F(IndependentAssets, NothingIsProvedUnlessAskedFor) {
-  const json answer = answer_of(solve({"-k", "2"}));
+  const json answer = baseline_answer(solve({"-k", "2"}));
   for (const char* key : {"sharpe_upper_bound", "bound_from", "gap", "certified", "iterations"})
     EXPECT_FALSE(answer.contains(key)) << key;
 }
 
 TEST_F(IndependentAssets, AllNegativeIsCashForTheLongOnly) {
   const std::string mean = folder_.file("falling.csv", "asset,mean\nA,-3\nB,-2\nC,-1\n");
-  const json answer =
-      answer_of({"solve", "--mean", mean, "--cov", cov_, "-k", "2", "--optimizer", "mssrm-long"});
+  const json answer = baseline_answer(
+      {"solve", "--mean", mean, "--cov", cov_, "-k", "2", "--optimizer", "mssrm-long"});
   EXPECT_EQ(answer["status"], "no_signal");
   EXPECT_TRUE(answer["holdings"].empty());
   EXPECT_EQ(answer["sharpe"], 0.0);
@@ -106,7 +106,7 @@ TEST_F(IndependentAssets, TextTellsStepsAndBound) {
 TEST_F(IndependentAssets, FlagsWithoutEffectAreNamed) {
   const auto warnings = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"-k", "2"});
-    return answer_of(solve(more))["warnings"].dump();
+    return baseline_answer(solve(more))["warnings"].dump();
   };
   EXPECT_THAT(warnings({"--bound", "sdp"}),
               HasSubstr("--bound has no effect here; it goes with --certify"));
@@ -137,7 +137,7 @@ TEST_F(IndependentAssets, RefusesValuesOutsideTheirBounds) {
 
 TEST(Baselines, ExplainWorksForEachOfThem) {
   for (const std::string optimizer : {"mssrm", "mssrm-long", "sdr"}) {
-    const json answer = answer_of({"solve", "--demo", "--optimizer", optimizer, "--explain"});
+    const json answer = baseline_answer({"solve", "--demo", "--optimizer", optimizer, "--explain"});
     ASSERT_FALSE(answer["holdings"].empty());
     double total = 0.0;
     for (const json& holding : answer["holdings"])
@@ -149,9 +149,9 @@ TEST(Baselines, ExplainWorksForEachOfThem) {
 TEST(Baselines, MssrmLongIsMeasuredByTheSameRiskAsTheOthers) {
   // Shrinkage does not reach its weights, only the figures.
   const json plain =
-      answer_of({"solve", "--demo", "--optimizer", "mssrm-long", "--shrinkage", "0"});
+      baseline_answer({"solve", "--demo", "--optimizer", "mssrm-long", "--shrinkage", "0"});
   const json shrunk =
-      answer_of({"solve", "--demo", "--optimizer", "mssrm-long", "--shrinkage", "0.5"});
+      baseline_answer({"solve", "--demo", "--optimizer", "mssrm-long", "--shrinkage", "0.5"});
   EXPECT_EQ(plain["holdings"], shrunk["holdings"]);
   EXPECT_NE(plain["sharpe"], shrunk["sharpe"]);
   EXPECT_NEAR(shrunk["sharpe"],
@@ -170,7 +170,7 @@ TEST(Baselines, BacktestsCountStepsAndProofs) {
     std::vector<std::string> one = flags, three = flags;
     one.push_back("1");
     three.push_back("3");
-    json answer = answer_of(one), other = answer_of(three);
+    json answer = baseline_answer(one), other = baseline_answer(three);
     answer["settings"].erase("threads");
     other["settings"].erase("threads");
     EXPECT_EQ(answer, other) << optimizer;
@@ -191,7 +191,7 @@ TEST(Baselines, BacktestsNameFlagsWithoutEffect) {
   const auto warnings = [&](std::vector<std::string> more) {
     std::vector<std::string> all = {"backtest", "--returns", file, "-k", "2", "--lookback", "20"};
     all.insert(all.end(), more.begin(), more.end());
-    return answer_of(all)["warnings"].dump();
+    return baseline_answer(all)["warnings"].dump();
   };
   EXPECT_THAT(
       warnings({"--optimizer", "mssrm-long", "--shrinkage", "0.3", "--sizing", "budget", "--net",
@@ -212,10 +212,10 @@ class RealData : public ::testing::Test {
 };
 
 TEST_F(RealData, ThePublishedCommandPrintsThePublishedFigures) {
-  const json answer =
-      answer_of({"backtest", "--returns", folder_ + "/ff25_monthly_gross.csv", "--gross",
-                 "--framework", "rolling", "--optimizer", "mssrm-long", "-k", "10", "--lookback",
-                 "60", "--min-history", "5", "--stats-from", "2", "--periods-per-year", "12"});
+  const json answer = baseline_answer(
+      {"backtest", "--returns", folder_ + "/ff25_monthly_gross.csv", "--gross", "--framework",
+       "rolling", "--optimizer", "mssrm-long", "-k", "10", "--lookback", "60", "--min-history", "5",
+       "--stats-from", "2", "--periods-per-year", "12"});
   EXPECT_EQ(fmt::format("{:.4f}", answer["sharpe"].get<double>()), "0.2481");
   EXPECT_EQ(fmt::format("{:.2f}", answer["final_wealth"].get<double>()), "615.34");
   EXPECT_EQ(answer["status_counts"]["ok"], 618);
@@ -242,7 +242,7 @@ TEST_F(RealData, RelaxationsHaveTheirKnownValues) {
     std::vector<std::string> sdr = flags, oscar = flags;
     sdr.insert(sdr.end(), {"--optimizer", "sdr"});
     oscar.insert(oscar.end(), {"--optimizer", "oscar", "--certify", "--bound", "sdp"});
-    const json answer = answer_of(sdr), certified = answer_of(oscar);
+    const json answer = baseline_answer(sdr), certified = baseline_answer(oscar);
     EXPECT_NEAR(answer["sharpe_upper_bound"], known.bound, 1e-6);
     EXPECT_NEAR(certified["sharpe_upper_bound"], known.bound, 1e-6);
     EXPECT_EQ(certified["bound_from"], "sdp");
@@ -258,8 +258,8 @@ TEST_F(RealData, RelaxationsHaveTheirKnownValues) {
 
 TEST_F(RealData, MssrmStaysBelowTheBestKnown) {
   const json answer =
-      answer_of({"solve", "--returns", folder_ + "/ff25_monthly_gross.csv", "--gross", "--lookback",
-                 "all", "--shrinkage", "0", "-k", "5", "--optimizer", "mssrm"});
+      baseline_answer({"solve", "--returns", folder_ + "/ff25_monthly_gross.csv", "--gross",
+                       "--lookback", "all", "--shrinkage", "0", "-k", "5", "--optimizer", "mssrm"});
   EXPECT_NEAR(answer["sharpe"], 0.347594105, 1e-8);  // here it finds it
 }
 

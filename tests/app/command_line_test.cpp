@@ -10,19 +10,12 @@
 namespace sharpen {
 namespace {
 
+using testing::expect_refused;
 using testing::Finished;
 using testing::Folder;
 using ::testing::HasSubstr;
 using testing::run_program;
 using ::testing::StartsWith;
-
-// Exit code 2, nothing on standard output, and one line that says what is wrong.
-void expect_usage_error(const std::vector<std::string>& arguments, const std::string& message) {
-  const Finished run = run_program(arguments);
-  EXPECT_EQ(run.exit_code, 2) << message;
-  EXPECT_EQ(run.out, "") << message;
-  EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
-}
 
 TEST(Program, PrintsHelpForItselfAndForACommand) {
   const Finished top = run_program({"--help"});
@@ -47,38 +40,38 @@ TEST(Program, NamesVersionCompilerAndBlas) {
 }
 
 TEST(Program, SuggestsWhatMayHaveBeenMeant) {
-  expect_usage_error({}, "no command given; see sharpen --help");
-  expect_usage_error({"slove"}, "unknown command slove; did you mean solve?");
-  expect_usage_error({"zebra"}, "unknown command zebra; see sharpen --help");
-  expect_usage_error({"--versoin"}, "unknown option --versoin; did you mean --version?");
-  expect_usage_error({"-x"}, "unknown option -x; see sharpen --help");
-  expect_usage_error({"solve", "--optimzer", "swap"},
+  expect_refused({}, "no command given; see sharpen --help");
+  expect_refused({"slove"}, "unknown command slove; did you mean solve?");
+  expect_refused({"zebra"}, "unknown command zebra; see sharpen --help");
+  expect_refused({"--versoin"}, "unknown option --versoin; did you mean --version?");
+  expect_refused({"-x"}, "unknown option -x; see sharpen --help");
+  expect_refused({"solve", "--optimzer", "swap"},
                      "unknown option --optimzer; did you mean --optimizer?");
-  expect_usage_error({"solve", "--optimzer=swap"},
+  expect_refused({"solve", "--optimzer=swap"},
                      "unknown option --optimzer; did you mean --optimizer?");
-  expect_usage_error({"solve", "--demo", "stray"},
+  expect_refused({"solve", "--demo", "stray"},
                      "unexpected argument stray; see sharpen solve --help");
-  expect_usage_error({"solve", "--demo", "a\x1b[2Jb"},
+  expect_refused({"solve", "--demo", "a\x1b[2Jb"},
                      "unexpected argument a\\x1b[2Jb; see sharpen solve --help");
-  expect_usage_error({"--json", "solve", "--demo"},
+  expect_refused({"--json", "solve", "--demo"},
                      "--json goes after the command: sharpen solve --json");
 }
 
 TEST(Program, RefusesMissingRepeatedAndEmptyValues) {
-  expect_usage_error({"solve", "--prices"}, "--prices needs a value: FILE");
-  expect_usage_error({"solve", "--demo", "-k", "3", "-k", "5"}, "--k is given more than once");
-  expect_usage_error({"solve", "--prices", ""},
+  expect_refused({"solve", "--prices"}, "--prices needs a value: FILE");
+  expect_refused({"solve", "--demo", "-k", "3", "-k", "5"}, "--k is given more than once");
+  expect_refused({"solve", "--prices", ""},
                      "prices = '' is empty; give a FILE, or leave it out");
-  expect_usage_error({"solve", "--demo", "--config", ""},
+  expect_refused({"solve", "--demo", "--config", ""},
                      "config = '' is empty; give a FILE, or leave it out");
-  expect_usage_error({"solve", "--demo", "--json=banana"},
+  expect_refused({"solve", "--demo", "--json=banana"},
                      "json = banana is neither true nor false");
 }
 
 TEST(Program, RefusesValuesOutsideTheirBounds) {
   const auto refuse = [](const std::string& flag, const std::string& value,
                          const std::string& message) {
-    expect_usage_error({"solve", "--demo", flag, value}, message);
+    expect_refused({"solve", "--demo", flag, value}, message);
   };
   refuse("-k", "0", "k = 0 is outside [1, n]");
   refuse("-k", "-1", "k = -1 is outside [1, n]");
@@ -107,24 +100,24 @@ TEST(Program, RefusesValuesOutsideTheirBounds) {
 TEST(Program, RefusesSettingsThatContradictEachOther) {
   const std::string sources =
       "--prices FILE, --returns FILE, --moments FILE, --mean FILE with --cov FILE, or --demo";
-  expect_usage_error({"solve"}, "nothing to solve; give " + sources);
-  expect_usage_error({"solve", "--prices", "a", "--returns", "b"},
+  expect_refused({"solve"}, "nothing to solve; give " + sources);
+  expect_refused({"solve", "--prices", "a", "--returns", "b"},
                      "--prices and --returns cannot go together; give one of " + sources);
-  expect_usage_error({"solve", "--mean", "a"},
+  expect_refused({"solve", "--mean", "a"},
                      "--mean alone is not enough; give --mean FILE and --cov FILE");
-  expect_usage_error({"solve", "--cov", "a"},
+  expect_refused({"solve", "--cov", "a"},
                      "--cov alone is not enough; give --mean FILE and --cov FILE");
-  expect_usage_error({"solve", "--prices", "a", "--gross"},
+  expect_refused({"solve", "--prices", "a", "--gross"},
                      "--gross has no meaning here; it goes with --returns");
-  expect_usage_error({"solve", "--moments", "a", "--from", "2020"},
+  expect_refused({"solve", "--moments", "a", "--from", "2020"},
                      "--from has no meaning here; it goes with --prices or --returns");
-  expect_usage_error({"solve", "--moments", "a", "--lookback", "all"},
+  expect_refused({"solve", "--moments", "a", "--lookback", "all"},
                      "--lookback has no meaning here; it goes with --prices or --returns");
-  expect_usage_error({"solve", "--demo", "--format", "orlib"},
+  expect_refused({"solve", "--demo", "--format", "orlib"},
                      "--format has no meaning here; it goes with --moments");
-  expect_usage_error({"solve", "--moments", "a", "--form", "low-rank"},
+  expect_refused({"solve", "--moments", "a", "--form", "low-rank"},
                      "form = low-rank needs a window of returns; given moments are dense");
-  expect_usage_error({"solve", "--demo", "--net", "any", "--sizing", "budget"},
+  expect_refused({"solve", "--demo", "--net", "any", "--sizing", "budget"},
                      "net = any cannot go with sizing = budget, which divides by the net "
                      "position; use sizing gross or volatility");
 }
@@ -192,23 +185,23 @@ TEST(Config, PrintedDefaultsOfTheDemoReadBackToTheSameAnswer) {
 TEST(Config, NamesFileLineAndKeyOfAMistake) {
   const Folder folder;
   const std::string file = folder.file("my.toml", "demo = true\nshrinkge = 0.1\n");
-  expect_usage_error({"solve", "--config", file},
+  expect_refused({"solve", "--config", file},
                      file +
                          ":2: shrinkge is not a setting of this command; did you mean "
                          "shrinkage?");
   const std::string other = folder.file("other.toml", "\n\nprices = \"p.csv\"\n");
-  expect_usage_error(
+  expect_refused(
       {"solve", "--demo", "--config", other},
       "prices (" + other +
           ":3) and --demo cannot go together; give one of "
           "--prices FILE, --returns FILE, --moments FILE, --mean FILE with --cov FILE, "
           "or --demo");
-  expect_usage_error({"solve", "--config", folder.path("none.toml")},
+  expect_refused({"solve", "--config", folder.path("none.toml")},
                      folder.path("none.toml") +
                          ": cannot open the configuration file: No such file or directory; check "
                          "the path and its permissions");
   const std::string table = folder.file("table.toml", "[solve]\nk = 3\n");
-  expect_usage_error({"solve", "--config", table},
+  expect_refused({"solve", "--config", table},
                      table +
                          ":1: solve is a table; put the keys at the top level, without a "
                          "[header]");

@@ -18,6 +18,7 @@ namespace sharpen {
 namespace {
 
 using nlohmann::json;
+using testing::expect_refused;
 using testing::Finished;
 using testing::Folder;
 using ::testing::HasSubstr;
@@ -67,13 +68,6 @@ json compare(const std::vector<std::string>& arguments) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err, "");
   return json::parse(run.out, nullptr, false);
-}
-
-void expect_usage_error(const std::vector<std::string>& arguments, const std::string& message) {
-  const Finished run = run_program(arguments);
-  EXPECT_EQ(run.exit_code, 2) << message;
-  EXPECT_EQ(run.out, "") << message;
-  EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
 }
 
 TEST(Compare, PrintsTheLibrarysTest) {
@@ -218,25 +212,25 @@ TEST(Compare, RefusesWhatIsNotTwoRuns) {
   const std::string wrote = "; give a folder that sharpen backtest --out wrote";
   const std::string two =
       "two folders are needed: sharpen compare A/ B/, each written by sharpen backtest --out";
-  expect_usage_error({"compare"}, two);
-  expect_usage_error({"compare", a}, two);
-  expect_usage_error({"compare", a, a, a},
+  expect_refused({"compare"}, two);
+  expect_refused({"compare", a}, two);
+  expect_refused({"compare", a, a, a},
                      "unexpected argument " + a.substr(0, 60) + "; see sharpen compare --help");
-  expect_usage_error({"compare", a, runs.path("none")},
+  expect_refused({"compare", a, runs.path("none")},
                      runs.path("none") + " is not a folder" + wrote);
   const std::string later = runs.write("later", returns(50, 0.1, 1), kMetrics, 400);
-  expect_usage_error({"compare", a, later},
+  expect_refused({"compare", a, later},
                      "the two runs have no date in common: the statistics of the first cover "
                      "2015-01-01 to 2015-03-11, of the second 2016-07-14 to 2016-09-21; compare "
                      "runs over the same dates");
   const std::string monthly =
       runs.write("monthly", returns(50, 0.1, 1), R"({"periods_per_year": 12})");
-  expect_usage_error({"compare", a, monthly},
+  expect_refused({"compare", a, monthly},
                      "the runs have 252 and 12 periods a year; compare runs over the same kind of "
                      "period");
-  expect_usage_error({"compare", a, a, "--block", "51"},
+  expect_refused({"compare", a, a, "--block", "51"},
                      "block = 51 is outside [1, 50], the number of periods");
-  expect_usage_error({"compare", a, a, "--replications", "0"},
+  expect_refused({"compare", a, a, "--replications", "0"},
                      "replications = 0 is outside [1, 10000000]");
   const std::string broken = runs.write_text("broken", "date,return\n2015-01-01,abc\n", kMetrics);
   const Finished bad = run_program({"compare", a, broken});

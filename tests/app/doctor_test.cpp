@@ -125,14 +125,14 @@ TEST_F(Doctor, AnswersInJson) {
   EXPECT_THAT(answer["warnings"], IsEmpty());
 }
 
-void collect_keys(const json& value, const std::string& prefix, std::set<std::string>& keys) {
+void collect_leaf_keys(const json& value, const std::string& prefix, std::set<std::string>& keys) {
   if (value.is_array())
-    for (const json& item : value) collect_keys(item, prefix + "[]", keys);
+    for (const json& item : value) collect_leaf_keys(item, prefix + "[]", keys);
   if (!value.is_object()) return;
   for (const auto& [key, item] : value.items()) {
     const std::string name = prefix.empty() ? key : prefix + "." + key;
     if (!item.is_object()) keys.insert(name);
-    collect_keys(item, name, keys);
+    collect_leaf_keys(item, name, keys);
   }
 }
 
@@ -142,8 +142,8 @@ TEST_F(Doctor, EveryJsonKeyIsDocumented) {
   ASSERT_NE(start, std::string::npos);
   const std::string section = page.substr(start, page.find("\n## ", start + 1) - start);
   std::set<std::string> keys;
-  collect_keys(doctor({prices(), "--on-suspect", "drop-day", "--out", folder_.path("c.csv")}), "",
-               keys);
+  collect_leaf_keys(doctor({prices(), "--on-suspect", "drop-day", "--out", folder_.path("c.csv")}),
+                    "", keys);
   for (const std::string& key : keys) EXPECT_THAT(section, HasSubstr("`" + key + "`"));
   EXPECT_GT(keys.size(), 30u);
 }

@@ -107,11 +107,11 @@ TEST_F(LikelyMistakes, AYearThatIsARowIsDoubted) {
 
 TEST_F(LikelyMistakes, AFileWithoutItsFlagIsRecognised) {
   expect_refused({"backtest", daily_},
-                 fmt::format("unexpected argument {0}; did you mean --prices {0}?", daily_));
+                     fmt::format("unexpected argument {0}; did you mean --prices {0}?", daily_));
   expect_refused({"backtest", "--returns", daily_, "nowhere.csv"},
-                 "unexpected argument nowhere.csv; see sharpen backtest --help");
+                     "unexpected argument nowhere.csv; see sharpen backtest --help");
   expect_refused({"backtest", "--prices", daily_, daily_},
-                 fmt::format("unexpected argument {}; see sharpen backtest --help", daily_));
+                     fmt::format("unexpected argument {}; see sharpen backtest --help", daily_));
 }
 
 TEST(PrintConfig, RefusesWhatContradictsItself) {

@@ -12,16 +12,11 @@ namespace sharpen {
 namespace {
 
 using nlohmann::json;
+using testing::answer_of;
 using testing::Finished;
 using testing::Folder;
 using ::testing::HasSubstr;
 using testing::run_program;
-
-json answer_of(const std::vector<std::string>& flags) {
-  const Finished run = run_program(flags);
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  return json::parse(run.out, nullptr, false);
-}
 
 TEST(PaperPreset, HasTheStatedValues) {
   const std::string config =

@@ -13,18 +13,12 @@ namespace sharpen {
 namespace {
 
 using nlohmann::json;
+using testing::expect_refused;
 using testing::Finished;
 using testing::Folder;
 using ::testing::HasSubstr;
 using testing::run_program;
 using testing::text_of;
-
-void expect_usage_error(const std::vector<std::string>& arguments, const std::string& message) {
-  const Finished run = run_program(arguments);
-  EXPECT_EQ(run.exit_code, 2) << message;
-  EXPECT_EQ(run.out, "") << message;
-  EXPECT_EQ(run.err, "sharpen: error: " + message + "\n");
-}
 
 TEST(SimulateCommand, WritesTheLibrarysMarket) {
   const Folder folder;
@@ -85,19 +79,19 @@ TEST(SimulateCommand, SameSeedSameBytesForAnyNumberOfThreads) {
 }
 
 TEST(SimulateCommand, RefusesWhatIsOutOfBounds) {
-  expect_usage_error({"simulate", "--assets", "0"}, "assets = 0 is outside [1, 100000]");
-  expect_usage_error({"simulate", "--days", "1"}, "days = 1 is outside [2, 25000]");
-  expect_usage_error({"simulate", "--days", "1e4"}, "days = 1e4 is not a whole number");
-  expect_usage_error({"simulate", "--predictability", "2"}, "predictability = 2 is outside [0, 1]");
-  expect_usage_error({"simulate", "--assets", "100000", "--days", "25000"},
+  expect_refused({"simulate", "--assets", "0"}, "assets = 0 is outside [1, 100000]");
+  expect_refused({"simulate", "--days", "1"}, "days = 1 is outside [2, 25000]");
+  expect_refused({"simulate", "--days", "1e4"}, "days = 1e4 is not a whole number");
+  expect_refused({"simulate", "--predictability", "2"}, "predictability = 2 is outside [0, 1]");
+  expect_refused({"simulate", "--assets", "100000", "--days", "25000"},
                      "assets = 100000 and days = 25000 make 2500000000 prices, more than "
                      "50000000; ask for fewer of either");
-  expect_usage_error({"simulate", "--start-date", "2020-13-01"},
+  expect_refused({"simulate", "--start-date", "2020-13-01"},
                      "start-date = 2020-13-01 is not in the calendar; give YYYY-MM-DD");
-  expect_usage_error({"simulate", "--json"},
+  expect_refused({"simulate", "--json"},
                      "--json needs --out FILE: without it the prices themselves go to standard "
                      "output");
-  expect_usage_error({"simulate", "--prices", "p.csv"},
+  expect_refused({"simulate", "--prices", "p.csv"},
                      "unknown option --prices; see sharpen simulate --help");
 }
 

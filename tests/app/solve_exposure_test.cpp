@@ -27,13 +27,13 @@ std::string text(std::vector<std::string> flags) {
   return run.out;
 }
 
-json solve(std::vector<std::string> flags) {
+json solved(std::vector<std::string> flags) {
   flags.push_back("--json");
   return json::parse(text(flags), nullptr, false);
 }
 
 std::vector<std::string> warnings(const std::vector<std::string>& flags) {
-  return solve(flags)["warnings"];
+  return solved(flags)["warnings"];
 }
 
 // Sigma = diag(4, 1).
@@ -49,7 +49,7 @@ class Moments : public ::testing::Test {
 
 TEST_F(Moments, ExposureIsWhatTheWeightsAddUpTo) {
   // y = (0.5, 1)/sqrt(2), w = (1, 2)/3.
-  const json answer = solve(with("A,2\nB,1\n", {"--periods-per-year", "4"}));
+  const json answer = solved(with("A,2\nB,1\n", {"--periods-per-year", "4"}));
   EXPECT_NEAR(answer["gross_exposure"].get<double>(), 1, 1e-15);
   EXPECT_NEAR(answer["net_exposure"].get<double>(), 1, 1e-15);
   EXPECT_NEAR(answer["expected_return"].get<double>(), 4.0 / 3, 1e-14);
@@ -60,27 +60,27 @@ TEST_F(Moments, ExposureIsWhatTheWeightsAddUpTo) {
 }
 
 TEST_F(Moments, ExposureFollowsTheSizing) {
-  const json answer = solve(with("A,2\nB,1\n", {"--sizing", "volatility", "--target-volatility",
-                                                "0.2", "--periods-per-year", "16"}));
+  const json answer = solved(with("A,2\nB,1\n", {"--sizing", "volatility", "--target-volatility",
+                                                 "0.2", "--periods-per-year", "16"}));
   EXPECT_NEAR(answer["volatility_annualized"].get<double>(), 0.2, 1e-15);
   EXPECT_NEAR(answer["volatility"].get<double>(), 0.05, 1e-15);
   // Budget sizing: the weights add up to t/(t + c).
   const double t = 1.5 / std::sqrt(2.0);
-  const json budget = solve(with("A,2\nB,1\n", {"--sizing", "budget", "--offset", "0.5"}));
+  const json budget = solved(with("A,2\nB,1\n", {"--sizing", "budget", "--offset", "0.5"}));
   EXPECT_NEAR(budget["net_exposure"].get<double>(), t / (t + 0.5), 1e-14);
   EXPECT_THAT(budget["warnings"].get<std::vector<std::string>>(), IsEmpty());
 }
 
 TEST_F(Moments, CashHasNoExposure) {
-  const json answer = solve(with("A,0\nB,0\n"));
+  const json answer = solved(with("A,0\nB,0\n"));
   for (const char* key :
        {"gross_exposure", "net_exposure", "volatility", "volatility_annualized", "expected_return"})
     EXPECT_EQ(answer[key], 0.0) << key;
 }
 
 TEST_F(Moments, VeryLargeWeightsHaveAFiniteVolatility) {
-  const json answer = solve(with("A,2\nB,1\n", {"--sizing", "volatility", "--target-volatility",
-                                                "1e200", "--periods-per-year", "1"}));
+  const json answer = solved(with("A,2\nB,1\n", {"--sizing", "volatility", "--target-volatility",
+                                                 "1e200", "--periods-per-year", "1"}));
   EXPECT_NEAR(answer["volatility"].get<double>() / 1e200, 1, 1e-14);
   EXPECT_THAT(text(with("A,2\nB,1\n", {"--sizing", "volatility", "--target-volatility", "1e200"})),
               HasSubstr("volatility 1.0e+202 % a year\n"));
@@ -97,7 +97,7 @@ TEST_F(Moments, TheTextSaysWhatTheSharpeRatioIsOf) {
 
 TEST_F(Moments, BudgetSizingWithoutANetPositionIsWarnedOf) {
   // On the face y = (1, -1)/sqrt(5): w = y/0.01.
-  const json answer = solve(with("A,-1\nB,-2\n", {"--sizing", "budget"}));
+  const json answer = solved(with("A,-1\nB,-2\n", {"--sizing", "budget"}));
   EXPECT_EQ(answer["status"], "neutral_face");
   EXPECT_NEAR(answer["gross_exposure"].get<double>(), 200 / std::sqrt(5.0), 1e-10);
   EXPECT_THAT(answer["warnings"].get<std::vector<std::string>>(),
@@ -116,12 +116,12 @@ TEST_F(Moments, BudgetSizingWithALargeOffsetIsWarnedOf) {
 }
 
 TEST(SolveWarnings, NamesWithoutAPortfolioAreBlamedOnTheScore) {
-  const json answer = solve({"--demo", "-k", "1", "--optimizer", "oscar"});
+  const json answer = solved({"--demo", "-k", "1", "--optimizer", "oscar"});
   ASSERT_EQ(answer["status"], "no_signal");
   EXPECT_THAT(answer["warnings"].get<std::vector<std::string>>(),
               ElementsAre("the names chosen by oscar have no portfolio with a positive Sharpe "
                           "ratio; swap looks further"));
-  const json swap = solve({"--demo", "-k", "1", "--optimizer", "swap"});
+  const json swap = solved({"--demo", "-k", "1", "--optimizer", "swap"});
   EXPECT_EQ(swap["status"], "ok");
   EXPECT_THAT(swap["warnings"].get<std::vector<std::string>>(), IsEmpty());
 }
@@ -162,7 +162,7 @@ TEST(Solve, TickersWithCommasAreQuoted) {
                                        "date,\"Smith, Sons\",B,C\n2024-01-01,0.1,0,0.1\n"
                                        "2024-01-02,-0.1,0.2,0.2\n2024-01-03,0.2,0,-0.1\n");
   const json answer =
-      solve({"--returns", file, "--lookback", "all", "--tickers", "\"Smith, Sons\",C", "-k", "2"});
+      solved({"--returns", file, "--lookback", "all", "--tickers", "\"Smith, Sons\",C", "-k", "2"});
   EXPECT_EQ(answer["n"], 2);
   EXPECT_EQ(answer["holdings"][0]["asset"], "Smith, Sons");
 }

@@ -16,6 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::answer_of;
 using testing::Finished;
 using testing::Folder;
 using ::testing::HasSubstr;
@@ -69,14 +70,8 @@ class TrainCommand : public ::testing::Test {
 Folder* TrainCommand::folder_ = nullptr;
 std::string TrainCommand::prices_;
 
-void expect_refused(const std::vector<std::string>& flags, const std::string& part) {
+void expect_refused_training(const std::vector<std::string>& flags, const std::string& part) {
   testing::expect_refused(flags, HasSubstr(part));
-}
-
-json answer_of(const std::vector<std::string>& flags) {
-  const Finished run = run_program(flags);
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  return json::parse(run.out, nullptr, false);
 }
 
 TEST_F(TrainCommand, WritesAModelAndSaysWhatItIs) {
@@ -149,8 +144,8 @@ TEST_F(TrainCommand, SlowCtrlCKeepsTheEpochsThatAreDone) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
   EXPECT_FALSE(fs::exists(model));
   EXPECT_TRUE(fs::exists(model + ".partial/member-1"));
-  expect_refused(train({"--out", model}), "go on with --resume, or remove the folder");
-  expect_refused(train({"--out", model, "--resume"}), "another training");  // fewer epochs
+  expect_refused_training(train({"--out", model}), "go on with --resume, or remove the folder");
+  expect_refused_training(train({"--out", model, "--resume"}), "another training");  // fewer epochs
 }
 
 TEST_F(TrainCommand, KeepsNothingOfATrainingThatDivergesAtOnce) {
@@ -188,7 +183,7 @@ TEST_F(TrainCommand, DryRunSaysWhatItWouldTakeAndWritesNothing) {
 TEST_F(TrainCommand, RefusesWhatDoesNotFit) {
   const std::string out = path("refused.sharpen");
   const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
-    expect_refused(train(with({"--out", out}, more)), part);
+    expect_refused_training(train(with({"--out", out}, more)), part);
     EXPECT_FALSE(fs::exists(out));
     EXPECT_FALSE(fs::exists(out + ".partial"));
   };
@@ -201,9 +196,9 @@ TEST_F(TrainCommand, RefusesWhatDoesNotFit) {
   refused({"--framework", "rolling"}, "rolling trains nothing; use pfl or dfl");
   refused({"--universe", "available"}, "use complete");
   refused({"--sizing", "budget", "--net", "any"}, "net");
-  expect_refused(train({}), "give --out FILE");
-  expect_refused(train({"--out", path("no/such/folder/m")}), "cannot be made");
-  expect_refused(train({"--out", path("")}), "is a folder");
+  expect_refused_training(train({}), "give --out FILE");
+  expect_refused_training(train({"--out", path("no/such/folder/m")}), "cannot be made");
+  expect_refused_training(train({"--out", path("")}), "is a folder");
 }
 
 TEST_F(TrainCommand, PresetPaperSetsWhatIsNotGiven) {
@@ -253,27 +248,28 @@ TEST_F(TrainCommand, BacktestNeverTestsAModelOnWhatItHasSeen) {
   EXPECT_EQ(run_program(train({"--out", model})).exit_code, 0);
   const std::vector<std::string> base = {"backtest", "--prices", prices_, "--framework",
                                          "dfl",      "--model",  model};
-  expect_refused(base, "nothing is left to test it on");
+  expect_refused_training(base, "nothing is left to test it on");
   EXPECT_EQ(run_program(train({"--out", model, "--to", "2015-09-30"})).exit_code, 0);
-  expect_refused(with(base, {"--split", "50%"}), "returns it was trained on");
-  expect_refused(with(base, {"--retrain", "10"}), "retrain has no meaning");
-  expect_refused(with(base, {"--lookback", "20"}), "lookback must be 30");
+  expect_refused_training(with(base, {"--split", "50%"}), "returns it was trained on");
+  expect_refused_training(with(base, {"--retrain", "10"}), "retrain has no meaning");
+  expect_refused_training(with(base, {"--lookback", "20"}), "lookback must be 30");
   const auto replaced = [&](const std::string& framework) {
     std::vector<std::string> flags = base;
     flags[4] = framework;
     return flags;
   };
-  expect_refused(replaced("pfl"), "trained as dfl");
-  expect_refused(replaced("rolling"), "--model has no meaning here");
+  expect_refused_training(replaced("pfl"), "trained as dfl");
+  expect_refused_training(replaced("rolling"), "--model has no meaning here");
 }
 
 TEST_F(TrainCommand, BacktestRefusesSettingsThatOnlyNetworksListenTo) {
-  expect_refused({"backtest", "--prices", prices_, "--alpha", "0.5"},
-                 "--alpha has no meaning here; it goes with --framework pfl or dfl");
-  expect_refused(backtest({"--framework", "dfl", "--universe", "available", "--network", "joint"}),
-                 "cannot go with network = joint");
-  expect_refused(backtest({"--framework", "dfl", "--optimizer", "equal"}), "equal");
-  expect_refused(backtest({"--framework", "dfl", "--min-history", "5"}), "shorter than");
+  expect_refused_training({"backtest", "--prices", prices_, "--alpha", "0.5"},
+                          "--alpha has no meaning here; it goes with --framework pfl or dfl");
+  expect_refused_training(
+      backtest({"--framework", "dfl", "--universe", "available", "--network", "joint"}),
+      "cannot go with network = joint");
+  expect_refused_training(backtest({"--framework", "dfl", "--optimizer", "equal"}), "equal");
+  expect_refused_training(backtest({"--framework", "dfl", "--min-history", "5"}), "shorter than");
 }
 
 TEST_F(TrainCommand, SoftDecisionsAreDense) {
@@ -288,28 +284,28 @@ TEST_F(TrainCommand, NeverReplacesWhatItReads) {
   fs::copy_file(prices_, prices);
   std::vector<std::string> flags = train({"--out", prices});
   flags[2] = prices;
-  expect_refused(flags, "--out would replace what --prices reads");
+  expect_refused_training(flags, "--out would replace what --prices reads");
   EXPECT_EQ(text_of(prices), before);
-  expect_refused(train({"--out", prices}), "is there already, and is no model");
+  expect_refused_training(train({"--out", prices}), "is there already, and is no model");
   EXPECT_EQ(text_of(prices), before);
   const std::string model = path("kept.sharpen");
   EXPECT_EQ(run_program(train({"--out", model})).exit_code, 0);
   const std::string bytes = text_of(model);
-  expect_refused({"predict", "--model", model, "--prices", prices, "--out", model},
-                 "--out would replace what --model reads");
-  expect_refused({"predict", "--model", model, "--prices", prices, "--trades", prices},
-                 "--trades would replace what --prices reads");
-  expect_refused({"predict", "--model", model, "--prices", prices, "--out", path("w.csv"),
-                  "--trades", path("./w.csv")},
-                 "--out and --trades are the same file");
+  expect_refused_training({"predict", "--model", model, "--prices", prices, "--out", model},
+                          "--out would replace what --model reads");
+  expect_refused_training({"predict", "--model", model, "--prices", prices, "--trades", prices},
+                          "--trades would replace what --prices reads");
+  expect_refused_training({"predict", "--model", model, "--prices", prices, "--out", path("w.csv"),
+                           "--trades", path("./w.csv")},
+                          "--out and --trades are the same file");
   fs::create_symlink("w.csv", path("l.csv"));
-  expect_refused({"predict", "--model", model, "--prices", prices, "--out", path("w.csv"),
-                  "--trades", path("l.csv")},
-                 "--out and --trades are the same file");
+  expect_refused_training({"predict", "--model", model, "--prices", prices, "--out", path("w.csv"),
+                           "--trades", path("l.csv")},
+                          "--out and --trades are the same file");
   const std::string held = path("held.csv");
   EXPECT_EQ(run_program({"predict", "--model", model, "--prices", prices, "--out", held}).exit_code,
             0);
-  expect_refused(
+  expect_refused_training(
       {"predict", "--model", model, "--prices", prices, "--previous", held, "--out", held},
       "--out would replace what --previous reads");
   EXPECT_FALSE(fs::exists(path("w.csv")));
@@ -322,8 +318,8 @@ TEST_F(TrainCommand, ABacktestByForceKeepsThePricesInItsFolder) {
   const std::string folder = path("results"), prices = folder + "/returns.csv";
   fs::create_directory(folder);
   fs::copy_file(prices_, prices);
-  expect_refused({"backtest", "--prices", prices, "--out", folder, "--force"},
-                 "--out would replace what --prices reads");
+  expect_refused_training({"backtest", "--prices", prices, "--out", folder, "--force"},
+                          "--out would replace what --prices reads");
   EXPECT_EQ(text_of(prices), text_of(prices_));
 }
 
@@ -338,15 +334,17 @@ TEST_F(TrainCommand, RecordsWhatAGivenModelDecided) {
   EXPECT_EQ(answer["settings"]["lookback"], "30");
   EXPECT_EQ(answer["settings"]["net"], "any");
   EXPECT_EQ(answer["settings"]["ensemble"], 2);
-  expect_refused(with(base, {"--epochs", "3"}), "--epochs has no meaning here: the model has been");
+  expect_refused_training(with(base, {"--epochs", "3"}),
+                          "--epochs has no meaning here: the model has been");
 }
 
 TEST_F(TrainCommand, RefusesTrainingsThatCannotDecide) {
   const std::string out = path("undecided.sharpen");
-  expect_refused(train({"--out", out, "--decision-loss", "sharpe", "--batch", "1"}),
-                 "needs a batch of 2");
-  expect_refused({"backtest", "--prices", prices_, "--decision", "soft", "--optimizer", "sdr"},
-                 "decision = soft cannot go with optimizer = sdr");
+  expect_refused_training(train({"--out", out, "--decision-loss", "sharpe", "--batch", "1"}),
+                          "needs a batch of 2");
+  expect_refused_training(
+      {"backtest", "--prices", prices_, "--decision", "soft", "--optimizer", "sdr"},
+      "decision = soft cannot go with optimizer = sdr");
 }
 
 }  // namespace

@@ -7,17 +7,16 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "backtest/panels.hpp"
 #include "sharpen/base/error.hpp"
+#include "support/problems.hpp"
 
 namespace sharpen::backtest::testing {
 namespace {
 
+using sharpen::testing::kNaN;
 using ::testing::HasSubstr;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 BacktestSettings quick() {
   BacktestSettings s;

@@ -3,26 +3,26 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "backtest/panels.hpp"
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/baseline/mssrm.hpp"
+#include "support/problems.hpp"
 
 namespace sharpen::backtest::testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using sharpen::testing::kNaN;
 
-struct Case {
+struct BaselineCase {
   const char* optimizer;
   Framework framework = Framework::rolling;
   HistoricRisk risk = HistoricRisk::rolling;
   bool gaps = false;
 };
 
-std::string case_name(const ::testing::TestParamInfo<Case>& info) {
+std::string baseline_case_name(const ::testing::TestParamInfo<BaselineCase>& info) {
   std::string text = info.param.optimizer;
   for (char& c : text)
     if (c == '-') c = '_';
@@ -31,7 +31,7 @@ std::string case_name(const ::testing::TestParamInfo<Case>& info) {
          (info.param.gaps ? "_gaps" : "");
 }
 
-class BaselinePolicy : public ::testing::TestWithParam<Case> {
+class BaselinePolicy : public ::testing::TestWithParam<BaselineCase> {
  protected:
   static constexpr Index kRows = 70, kAssets = 9;
 
@@ -103,16 +103,18 @@ TEST_P(BaselinePolicy, KnowsNothingOfTheFuture) {
 
 INSTANTIATE_TEST_SUITE_P(
     Every, BaselinePolicy,
-    ::testing::Values(Case{"mssrm-long"}, Case{"mssrm"}, Case{"sdr"},
-                      Case{"mssrm-long", Framework::signal}, Case{"mssrm", Framework::signal},
-                      Case{"sdr", Framework::signal}, Case{"mssrm-long", Framework::historic},
-                      Case{"mssrm-long", Framework::historic, HistoricRisk::train},
-                      Case{"mssrm", Framework::historic, HistoricRisk::train},
-                      Case{"sdr", Framework::historic, HistoricRisk::train},
-                      Case{"mssrm-long", Framework::rolling, HistoricRisk::rolling, true},
-                      Case{"mssrm", Framework::rolling, HistoricRisk::rolling, true},
-                      Case{"sdr", Framework::rolling, HistoricRisk::rolling, true}),
-    case_name);
+    ::testing::Values(BaselineCase{"mssrm-long"}, BaselineCase{"mssrm"}, BaselineCase{"sdr"},
+                      BaselineCase{"mssrm-long", Framework::signal},
+                      BaselineCase{"mssrm", Framework::signal},
+                      BaselineCase{"sdr", Framework::signal},
+                      BaselineCase{"mssrm-long", Framework::historic},
+                      BaselineCase{"mssrm-long", Framework::historic, HistoricRisk::train},
+                      BaselineCase{"mssrm", Framework::historic, HistoricRisk::train},
+                      BaselineCase{"sdr", Framework::historic, HistoricRisk::train},
+                      BaselineCase{"mssrm-long", Framework::rolling, HistoricRisk::rolling, true},
+                      BaselineCase{"mssrm", Framework::rolling, HistoricRisk::rolling, true},
+                      BaselineCase{"sdr", Framework::rolling, HistoricRisk::rolling, true}),
+    baseline_case_name);
 
 WalkSettings short_walk() {
   WalkSettings walk;

@@ -52,7 +52,7 @@ BacktestSettings small_training(Framework framework) {
   return s;
 }
 
-void expect_same(const BacktestResult& a, const BacktestResult& b) {
+void expect_same_bits(const BacktestResult& a, const BacktestResult& b) {
   EXPECT_EQ(a.run.returns, b.run.returns);
   EXPECT_EQ(a.run.weights, b.run.weights);
   EXPECT_EQ(a.metrics.sharpe, b.metrics.sharpe);
@@ -76,11 +76,11 @@ TEST(Prepared, GivesTheBitsOfTheWholeBacktest) {
       s.optimizer = optimizer;
       s.k.count = k;
       const backtest::Run oracle = hindsight_run(panel, s, Threads(1));
-      expect_same(backtest(panel, s, Prepared{&expected, &oracle}, Threads(1)),
-                  backtest(panel, s, Threads(1)));
+      expect_same_bits(backtest(panel, s, Prepared{&expected, &oracle}, Threads(1)),
+                       backtest(panel, s, Threads(1)));
     }
   s.framework = Framework::rolling;
-  expect_same(backtest(panel, s, Prepared{}, Threads(1)), backtest(panel, s, Threads(1)));
+  expect_same_bits(backtest(panel, s, Prepared{}, Threads(1)), backtest(panel, s, Threads(1)));
 }
 
 TEST(TrainingSizing, IsTheNetworksAndNotThatOfWhatIsHeld) {
@@ -96,8 +96,8 @@ TEST(TrainingSizing, IsTheNetworksAndNotThatOfWhatIsHeld) {
   EXPECT_EQ(expected.values, expectations(panel, budget, Threads(1)).values);
   EXPECT_NE(expected.values, expectations(panel, volatility, Threads(1)).values);
   // The same signal held at one volatility.
-  expect_same(backtest(panel, both, Threads(1)),
-              backtest(panel, volatility, Prepared{&expected, nullptr}, Threads(1)));
+  expect_same_bits(backtest(panel, both, Threads(1)),
+                   backtest(panel, volatility, Prepared{&expected, nullptr}, Threads(1)));
 }
 
 TEST(Prepared, RefusesWhatWasPreparedForSomethingElse) {

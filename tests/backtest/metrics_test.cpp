@@ -8,11 +8,12 @@
 #include <random>
 
 #include "sharpen/base/error.hpp"
+#include "support/problems.hpp"
 
 namespace sharpen::backtest {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using sharpen::testing::kNaN;
 
 Metrics of(const std::vector<double>& returns, double periods_per_year = 252) {
   return metrics({.returns = returns, .periods_per_year = periods_per_year});

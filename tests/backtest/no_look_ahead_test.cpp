@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <string>
 #include <tuple>
 
 #include "backtest/panels.hpp"
 #include "sharpen/backtest/backtest.hpp"
+#include "support/problems.hpp"
 
 namespace sharpen::backtest::testing {
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+using sharpen::testing::kNaN;
 
 struct Case {
   Framework framework;

@@ -12,8 +12,6 @@
 namespace sharpen::backtest {
 namespace {
 
-const Threads kOne(1);
-
 // x_t = rho x_(t-1) + e_t, e exponential: skewed, so that signs matter.
 std::vector<double> skewed(Index n, double rho, std::uint64_t seed) {
   Random random(seed);
@@ -159,7 +157,7 @@ TEST(SharpeDifference, StandardErrorIsThePublishedOne) {
     sharpe_influence(b, other);
     for (std::size_t t = 0; t < u.size(); ++t) u[t] -= other[t];
     near_unit_root += slope(u) > 0.97;
-    const SharpeDifference d = sharpe_difference(a, b, {.replications = 20}, kOne);
+    const SharpeDifference d = sharpe_difference(a, b, {.replications = 20}, Threads(1));
     const double literal = std::sqrt(literal_long_run_variance(u) / n * (n - 1.0) / n);
     EXPECT_NEAR(d.standard_error, literal, 1e-10 * literal) << seed;
     EXPECT_LE(d.block, 25) << "ten blocks at least, for a standard error of their sums";
@@ -183,7 +181,8 @@ TEST(SharpeInterval, EndsAreOrderStatisticsOfTheReplications) {
   }
   std::sort(sharpes.begin(), sharpes.end());
   const auto interval = [&](double level) {
-    return sharpe_interval(x, {.replications = M, .block = 1, .level = level, .seed = 5}, kOne);
+    return sharpe_interval(x, {.replications = M, .block = 1, .level = level, .seed = 5},
+                           Threads(1));
   };
   // 0.05 (M + 1) = 2.55: the second from either end; 0.005 (M + 1) < 1: the outermost.
   EXPECT_DOUBLE_EQ(interval(0.90).low, sharpes[1]);
@@ -201,7 +200,7 @@ TEST(SharpeDifference, CountsAResampleWithoutVariationAsExtreme) {
   a[11] = 1.0;
   const std::vector<double> b = skewed(30, 0.0, 9);
   const SharpeDifference d =
-      sharpe_difference(a, b, {.replications = 500, .block = 1, .seed = 2}, kOne);
+      sharpe_difference(a, b, {.replications = 500, .block = 1, .seed = 2}, Threads(1));
   EXPECT_GT(d.p_value, 0.28);  // (29/30)^30 = 0.36
   EXPECT_EQ(d.low, -INFINITY);
   EXPECT_EQ(d.high, INFINITY);
@@ -209,10 +208,10 @@ TEST(SharpeDifference, CountsAResampleWithoutVariationAsExtreme) {
 
 TEST(SharpeDifference, TooFewReplicationsBoundNothing) {
   const std::vector<double> a = skewed(60, 0.0, 4), b = skewed(60, 0.0, 5);
-  const SharpeDifference ten = sharpe_difference(a, b, {.replications = 10}, kOne);
+  const SharpeDifference ten = sharpe_difference(a, b, {.replications = 10}, Threads(1));
   EXPECT_EQ(ten.low, -INFINITY);  // the 0.95 quantile of 10 lies beyond the largest
   EXPECT_EQ(ten.high, INFINITY);
-  EXPECT_TRUE(std::isfinite(sharpe_difference(a, b, {.replications = 19}, kOne).low));
+  EXPECT_TRUE(std::isfinite(sharpe_difference(a, b, {.replications = 19}, Threads(1)).low));
 }
 
 TEST(ProbabilisticSharpe, IsCertainWhereTheEstimateHasNoVariance) {

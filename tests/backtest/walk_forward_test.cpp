@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -14,14 +13,14 @@
 #include "backtest/panels.hpp"
 #include "sharpen/backtest/policies.hpp"
 #include "sharpen/base/error.hpp"
+#include "support/problems.hpp"
 
 namespace sharpen::backtest::testing {
 namespace {
 
+using sharpen::testing::kNaN;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Weights that depend on the last row of the window: long what rose, short what fell.
 class Follow : public Policy {

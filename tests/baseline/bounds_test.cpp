@@ -22,15 +22,10 @@ namespace {
 
 using Eigen::VectorXd;
 using testing::Problems;
+using testing::risk_of;
 using testing::RowMatrix;
 using testing::view;
 using Real = long double;  // so that enumeration errs less than what it judges
-
-std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma) {
-  risk::RiskSettings settings;
-  settings.shrinkage = 0.0;
-  return risk::from_covariance(view(Sigma), settings);
-}
 
 // The covariance that the risk model really has, jitter included.
 RowMatrix covariance_of(const risk::Risk& risk, Index sample = 0) {

@@ -17,11 +17,10 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using testing::kNaN;
 using testing::Problems;
 using testing::RowMatrix;
 using testing::view;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Largest eigenvalue, by a power iteration that is long enough for small problems.
 double largest_eigenvalue(const MatrixXd& Q) {

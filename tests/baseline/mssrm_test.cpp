@@ -18,17 +18,12 @@ namespace {
 
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
+using testing::kNaN;
 using testing::Problems;
+using testing::risk_of;
 using testing::RowMatrix;
 using testing::view;
 using Support = std::vector<Index>;
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-std::unique_ptr<risk::Risk> risk_of(const MatrixXd& Sigma) {
-  const RowMatrix rows = Sigma;
-  return risk::from_covariance(view(rows), {.shrinkage = 0.0, .parts = {false, false, false}});
-}
 
 MssrmResult solved(const MatrixXd& Sigma, const VectorXd& mu, const MssrmSettings& settings) {
   const auto risk = risk_of(Sigma);
@@ -67,7 +62,7 @@ Support support_of(const VectorXd& w) {
 }
 
 // The ascent, line by line.
-Support plain(const MatrixXd& Sigma, const VectorXd& mu, Index k) {
+Support plain_ascent(const MatrixXd& Sigma, const VectorXd& mu, Index k) {
   const VectorXd ones = VectorXd::Ones(mu.size()), b = testing::solve_spd(Sigma, ones);
   const double B = b.dot(mu);
   const VectorXd m = B > 0.0 ? mu : VectorXd(mu - B / b.sum() * ones);
@@ -88,13 +83,13 @@ Support plain(const MatrixXd& Sigma, const VectorXd& mu, Index k) {
   return support_of(w);
 }
 
-struct Problem {
+struct SignedProblem {
   MatrixXd Sigma;
   VectorXd mu;
 };
 
-Problem problem_of(Problems& problems, Index n, bool positive) {
-  Problem p;
+SignedProblem problem_of(Problems& problems, Index n, bool positive) {
+  SignedProblem p;
   p.Sigma = testing::naive_covariance(problems.returns(60, n), 0.1);
   p.mu = problems.signal(p.Sigma, positive);
   return p;
@@ -104,9 +99,9 @@ TEST(Mssrm, IsTheAscentItSays) {
   Problems problems(31);
   for (int trial = 0; trial < 60; ++trial) {
     const Index n = 5 + problems.below(15), k = 1 + problems.below(n);
-    const Problem p = problem_of(problems, n, trial % 2 == 0);
+    const SignedProblem p = problem_of(problems, n, trial % 2 == 0);
     const MssrmResult out = solved(p.Sigma, p.mu, {{.k = k}});
-    const Support expected = plain(p.Sigma, p.mu, k);
+    const Support expected = plain_ascent(p.Sigma, p.mu, k);
     // The names are those of the ascent; a support without a direction is cash.
     if (out.portfolio.outcome.status == Status::no_signal) {
       EXPECT_LT(value_of(p.Sigma, p.mu, expected), 1e-12);
@@ -119,7 +114,7 @@ TEST(Mssrm, IsTheAscentItSays) {
 TEST(Mssrm, WeightsAreTheOptimumOnTheNamesChosen) {
   Problems problems(32);
   for (int trial = 0; trial < 40; ++trial) {
-    const Problem p = problem_of(problems, 15, trial % 2 == 0);
+    const SignedProblem p = problem_of(problems, 15, trial % 2 == 0);
     for (const layer::Net net : {layer::Net::positive, layer::Net::any}) {
       const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 5, .net = net}});
       if (!out.portfolio.outcome.solved()) continue;
@@ -139,7 +134,7 @@ TEST(Mssrm, ReachesMostOfTheBestAndNeverMore) {
   constexpr int kTrials = 60;
   for (int trial = 0; trial < kTrials; ++trial) {
     const Index n = 9, k = 3;
-    const Problem p = problem_of(problems, n, true);
+    const SignedProblem p = problem_of(problems, n, true);
     double best = 0.0;
     for (unsigned set = 1; set < (1u << n); ++set) {
       if (std::popcount(set) != k) continue;
@@ -158,7 +153,7 @@ TEST(Mssrm, ReachesMostOfTheBestAndNeverMore) {
 TEST(Mssrm, WithAllNamesIsTheTangentPortfolio) {
   Problems problems(34);
   for (const bool positive : {true, false}) {
-    const Problem p = problem_of(problems, 12, positive);
+    const SignedProblem p = problem_of(problems, 12, positive);
     const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 12}});
     EXPECT_EQ(out.portfolio.outcome.status, positive ? Status::ok : Status::neutral_face);
     EXPECT_EQ(out.portfolio.outcome.neutral_first, !positive);
@@ -170,7 +165,7 @@ TEST(Mssrm, WithAllNamesIsTheTangentPortfolio) {
 TEST(Mssrm, HoldsOneNameForOne) {
   Problems problems(35);
   for (int trial = 0; trial < 20; ++trial) {
-    const Problem p = problem_of(problems, 8, true);
+    const SignedProblem p = problem_of(problems, 8, true);
     const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 1}});
     if (out.portfolio.support.empty()) {
       EXPECT_EQ(out.portfolio.outcome.status, Status::no_signal);
@@ -186,7 +181,7 @@ TEST(Mssrm, HoldsOneNameForOne) {
 TEST(Mssrm, ScalingSignalOrRiskKeepsTheNames) {
   Problems problems(36);
   for (int trial = 0; trial < 20; ++trial) {
-    const Problem p = problem_of(problems, 14, trial % 2 == 0);
+    const SignedProblem p = problem_of(problems, 14, trial % 2 == 0);
     const MssrmResult one = solved(p.Sigma, p.mu, {{.k = 4}});
     for (const double scale : {1e-120, 3e-4, 7.0, 1e90}) {
       const MssrmResult mu = solved(p.Sigma, scale * p.mu, {{.k = 4}});
@@ -216,7 +211,7 @@ TEST(Mssrm, WithoutDirectionIsCash) {
 
 TEST(Mssrm, SignalThatIsNoNumberIsInvalid) {
   Problems problems(38);
-  const Problem p = problem_of(problems, 6, true);
+  const SignedProblem p = problem_of(problems, 6, true);
   const auto risk = risk_of(p.Sigma);
   Mssrm mssrm({{.k = 3}}, *risk);
   MssrmResult out, fresh;
@@ -270,7 +265,7 @@ TEST(Mssrm, BothFormsOfRiskChooseTheSameNames) {
 
 TEST(Mssrm, SaysWhenItRanOutOfSteps) {
   Problems problems(41);
-  const Problem p = problem_of(problems, 15, true);
+  const SignedProblem p = problem_of(problems, 15, true);
   const MssrmResult out = solved(p.Sigma, p.mu, {{.k = 5}, 1e-8, 1});
   EXPECT_EQ(out.portfolio.outcome.status, Status::not_converged);
   EXPECT_EQ(out.iterations, 1);

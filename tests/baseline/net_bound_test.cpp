@@ -15,12 +15,9 @@ namespace {
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 using testing::Problems;
+using testing::risk_of;
 using testing::RowMatrix;
 using testing::view;
-
-std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma) {
-  return risk::from_covariance(view(Sigma), {.shrinkage = 0.0, .parts = {false, false, false}});
-}
 
 // The best Sharpe ratio of at most k names with a net position that is not negative.
 double enumerated(const risk::Risk& risk, const VectorXd& mu, Index k) {

@@ -17,26 +17,21 @@ namespace {
 
 using Eigen::VectorXd;
 using testing::Problems;
+using testing::risk_of;
 using testing::RowMatrix;
 using testing::view;
 
-std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma) {
-  risk::RiskSettings settings;
-  settings.shrinkage = 0.0;
-  return risk::from_covariance(view(Sigma), settings);
-}
-
-struct Problem {
+struct RecoveryProblem {
   RowMatrix Sigma;
   VectorXd mu;
 };
 
-Problem random_problem(unsigned seed, Index n) {
+RecoveryProblem recovery_problem(unsigned seed, Index n) {
   Problems problems(seed);
   return {testing::naive_covariance(problems.returns(3 * n, n), 0.1), problems.vector(n)};
 }
 
-SdrPortfolio run(const Problem& problem, const SdrSelectSettings& settings) {
+SdrPortfolio run(const RecoveryProblem& problem, const SdrSelectSettings& settings) {
   const auto risk = risk_of(problem.Sigma);
   SdrSelector selector(settings, *risk);
   SdrPortfolio out;
@@ -54,7 +49,7 @@ std::vector<Index> passing(const std::vector<double>& v) {
   return names;
 }
 
-Relaxation relaxed(const Problem& problem, double kappa, const SdrSettings& settings = {}) {
+Relaxation relaxed(const RecoveryProblem& problem, double kappa, const SdrSettings& settings = {}) {
   Sdr sdr(settings, problem.mu.size());
   Relaxation out;
   sdr.solve(view(problem.Sigma), view(problem.mu), kappa, out);
@@ -66,8 +61,8 @@ TEST(SdrRecovery, FindsTheKnownPortfoliosOfPort1) {
   if (testing::data_folder().empty() || !std::filesystem::exists(file))
     GTEST_SKIP() << "there is no port1 in the test data";
   const market::Moments m = market::read_orlib(file);
-  const Problem problem{Eigen::Map<const RowMatrix>(m.covariance.data(), m.n(), m.n()),
-                        Eigen::Map<const VectorXd>(m.mean.data(), m.n())};
+  const RecoveryProblem problem{Eigen::Map<const RowMatrix>(m.covariance.data(), m.n(), m.n()),
+                                Eigen::Map<const VectorXd>(m.mean.data(), m.n())};
   const SdrPortfolio three = run(problem, {{.k = 3}});
   EXPECT_EQ(three.portfolio.outcome.status, Status::ok);
   EXPECT_EQ(three.portfolio.support, (std::vector<Index>{4, 5, 28}));
@@ -82,7 +77,7 @@ TEST(SdrRecovery, FindsTheKnownPortfoliosOfPort1) {
 
 TEST(SdrRecovery, TopKTakesTheLargestEntries) {
   for (const Index k : {1, 2, 5, 12, 20}) {
-    const Problem problem = random_problem(3, 20);
+    const RecoveryProblem problem = recovery_problem(3, 20);
     const SdrPortfolio out = run(problem, {{.k = k, .net = layer::Net::any}});
     ASSERT_EQ(static_cast<Index>(out.portfolio.support.size()), k);
     const std::vector<double>& v = out.relaxation.direction;
@@ -105,7 +100,7 @@ TEST(SdrRecovery, TopKTakesTheLargestEntries) {
 TEST(SdrRecovery, MatchHoldsTheSupportAtItsKappaOrTheLargestOfIt) {
   int matches = 0, exact = 0;
   for (unsigned seed = 0; seed < 12; ++seed) {
-    const Problem problem = random_problem(seed, 16);
+    const RecoveryProblem problem = recovery_problem(seed, 16);
     for (const Index k : {1, 3, 7, 16}) {
       const SdrPortfolio out = run(problem, {{.k = k, .net = layer::Net::any}, Recovery::match});
       EXPECT_GE(out.solves, 1);
@@ -142,7 +137,7 @@ TEST(SdrRecovery, MatchHoldsFewerNamesWhereNoEigenvectorHasK) {
   mu[5] = 0.2;
   for (const double side : {0.0, 1e-5}) {  // entries of any eigenvector far below the threshold
     mu[0] = side;
-    const Problem problem{RowMatrix::Identity(6, 6), mu};
+    const RecoveryProblem problem{RowMatrix::Identity(6, 6), mu};
     const SdrPortfolio out = run(problem, {{.k = 4}, Recovery::match});
     EXPECT_EQ(out.portfolio.outcome.status, Status::ok);
     EXPECT_EQ(out.portfolio.support, (std::vector<Index>{2, 5}));
@@ -155,7 +150,7 @@ TEST(SdrRecovery, MatchHoldsFewerNamesWhereNoEigenvectorHasK) {
 TEST(SdrRecovery, MatchReportsTheRelaxationItUsed) {
   int differ = 0;
   for (const Index most : {7, 9, 11, 100}) {
-    const Problem problem = random_problem(static_cast<unsigned>(most), 16);
+    const RecoveryProblem problem = recovery_problem(static_cast<unsigned>(most), 16);
     const SdrSettings few{.max_iterations = most};
     const SdrPortfolio out = run(problem, {{.k = 5, .net = layer::Net::any}, Recovery::match, few});
     const Relaxation used = relaxed(problem, out.kappa, few);
@@ -174,7 +169,7 @@ TEST(SdrRecovery, NamesAreNeverMadeUpWhereTheRelaxationIsInvalid) {
   RowMatrix Sigma = RowMatrix::Identity(4, 4);
   Sigma(3, 3) = 1e-150;
   Sigma(0, 0) = 1e200;
-  const Problem problem{Sigma, VectorXd::Ones(4)};
+  const RecoveryProblem problem{Sigma, VectorXd::Ones(4)};
   ASSERT_EQ(risk_of(Sigma)->status(0), Status::ok);
   ASSERT_EQ(relaxed(problem, 2.0).status, Status::invalid_input);
   for (const Recovery recovery : {Recovery::top_k, Recovery::match}) {
@@ -191,7 +186,7 @@ TEST(SdrRecovery, NamesAreNeverMadeUpWhereTheRelaxationIsInvalid) {
 
 TEST(SdrRecovery, ScalingLeavesTheSupportAlone) {
   for (const Index n : {15, 60}) {
-    const Problem problem = random_problem(17, n);
+    const RecoveryProblem problem = recovery_problem(17, n);
     for (const Recovery recovery : {Recovery::top_k, Recovery::match}) {
       if (n == 60 && recovery == Recovery::match) continue;
       const SdrSelectSettings settings{{.k = 4}, recovery};
@@ -204,7 +199,7 @@ TEST(SdrRecovery, ScalingLeavesTheSupportAlone) {
 }
 
 TEST(SdrRecovery, NegativeSignalsHoldANeutralPortfolioOrCash) {
-  Problem problem = random_problem(23, 12);
+  RecoveryProblem problem = recovery_problem(23, 12);
   problem.mu = -problem.mu.cwiseAbs();
   const SdrPortfolio four = run(problem, {{.k = 4}});
   EXPECT_EQ(four.portfolio.outcome.status, Status::neutral_face);
@@ -218,7 +213,7 @@ TEST(SdrRecovery, NegativeSignalsHoldANeutralPortfolioOrCash) {
 }
 
 TEST(SdrRecovery, SilenceIsCashAndNanIsInvalid) {
-  Problem problem = random_problem(29, 6);
+  RecoveryProblem problem = recovery_problem(29, 6);
   problem.mu.setZero();
   const SdrPortfolio silent = run(problem, {{.k = 2}});
   EXPECT_EQ(silent.portfolio.outcome.status, Status::no_signal);
@@ -231,7 +226,7 @@ TEST(SdrRecovery, SilenceIsCashAndNanIsInvalid) {
 }
 
 TEST(SdrRecovery, AnUnfinishedRelaxationIsNeverSilentlyUsed) {
-  const Problem problem = random_problem(37, 20);
+  const RecoveryProblem problem = recovery_problem(37, 20);
   const SdrPortfolio out =
       run(problem, {{.k = 4, .net = layer::Net::any}, Recovery::top_k, {.max_iterations = 2}});
   EXPECT_EQ(out.relaxation.status, Status::not_converged);
@@ -241,7 +236,7 @@ TEST(SdrRecovery, AnUnfinishedRelaxationIsNeverSilentlyUsed) {
 }
 
 TEST(SdrRecovery, RefusesWrongSettings) {
-  const auto risk = risk_of(random_problem(1, 5).Sigma);
+  const auto risk = risk_of(recovery_problem(1, 5).Sigma);
   for (const Index k : {0, 6}) EXPECT_THROW(SdrSelector({{.k = k}}, *risk), InputError);
   EXPECT_THROW(SdrSelector({{.k = 2}, Recovery::top_k, {.gap = 2.0}}, *risk), InputError);
   SdrSelector selector({{.k = 2}}, *risk);

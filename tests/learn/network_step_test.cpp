@@ -18,13 +18,13 @@ using testing::norm;
 using testing::reference_adam;
 using testing::Rows;
 
-struct Case {
+struct StepCase {
   const char* name;
   Shape shape;
   Index rows;
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const StepCase& c, std::ostream* out) { *out << c.name; }
 
 // A few batches, as a training would bring them.
 template <class Real>
@@ -35,7 +35,7 @@ struct Training {
   Pass<Real> pass;
   Rows<Real> f;
 
-  Training(const Case& c, int batches, int threads)
+  Training(const StepCase& c, int batches, int threads)
       : network(c.shape),
         state(c.shape),
         pass(c.shape, c.rows, threads),
@@ -60,7 +60,7 @@ AdamSettings decayed() {
 AdamSettings clipped() { return {.learning_rate = 0.01, .clip = 0.5}; }
 AdamSettings clipped_too_high() { return {.learning_rate = 0.01, .clip = 1e9}; }
 
-class Adam : public ::testing::TestWithParam<Case> {
+class Adam : public ::testing::TestWithParam<StepCase> {
  protected:
   // Parameters and state after some steps, against the textbook's.
   static void expect_textbook(const AdamSettings& settings) {
@@ -138,7 +138,7 @@ TEST_P(Adam, AGradientThatIsNotANumberChangesNothing) {
     for (const bool in_X : {false, true})
       for (const AdamSettings& settings : {plain(), clipped()}) {
         Training<float> training(GetParam(), 1, 1);
-        const Case& c = GetParam();
+        const StepCase& c = GetParam();
         if (in_X)
           training.X[0](c.rows - 1, c.shape.inputs - 1) = value;
         else
@@ -181,15 +181,16 @@ TEST_P(Adam, AllocatesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Adam,
-                         ::testing::Values(Case{"Small", {6, {9, 5}, 3}, 8},
-                                           Case{"NoHiddenLayer", {7, {}, 3}, 5},
-                                           Case{"SeveralChunks", {5, {6, 4}, 1}, 4200},
-                                           Case{"SeveralBlocks", {140, {130}, 2}, 5},
-                                           Case{"Streamed", {8200, {33, 5}, 2}, 3},
-                                           Case{"StreamedWithoutHiddenLayer", {515, {}, 513}, 2},
-                                           Case{"StreamedInTheMiddle", {3, {525, 512}, 2}, 2},
-                                           Case{"StreamedFromFewInputs", {3, {}, 90000}, 2},
-                                           Case{"TooManyRowsToStream", {1030, {260}, 1}, 260}),
+                         ::testing::Values(StepCase{"Small", {6, {9, 5}, 3}, 8},
+                                           StepCase{"NoHiddenLayer", {7, {}, 3}, 5},
+                                           StepCase{"SeveralChunks", {5, {6, 4}, 1}, 4200},
+                                           StepCase{"SeveralBlocks", {140, {130}, 2}, 5},
+                                           StepCase{"Streamed", {8200, {33, 5}, 2}, 3},
+                                           StepCase{
+                                               "StreamedWithoutHiddenLayer", {515, {}, 513}, 2},
+                                           StepCase{"StreamedInTheMiddle", {3, {525, 512}, 2}, 2},
+                                           StepCase{"StreamedFromFewInputs", {3, {}, 90000}, 2},
+                                           StepCase{"TooManyRowsToStream", {1030, {260}, 1}, 260}),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(AdamState, RefusesAStateOfAnotherNetwork) {
@@ -211,7 +212,7 @@ TEST(AdamState, KeepsNoSubnormalMoments) {
 
 TEST(Pass, StepsOfRowsInAnyOrderOfUseDoNotMix) {
   // A pass made for many rows serves fewer, and forward passes in between leave no trace.
-  const Case c = {"", {6, {9}, 2}, 4};
+  const StepCase c = {"", {6, {9}, 2}, 4};
   Training<double> small(c, 1, 1), large(c, 1, 1);
   large.pass = Pass<double>(c.shape, 5000, 1);
   Random random(3);

@@ -22,7 +22,7 @@ using testing::reference_gradient;
 using testing::Rows;
 using ::testing::ThrowsMessage;
 
-struct Case {
+struct NetworkCase {
   const char* name;
   Shape shape;
   Index rows;
@@ -30,14 +30,14 @@ struct Case {
   std::size_t keep_bytes = std::size_t(1) << 30;  // 0: activations are made again
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const NetworkCase& c, std::ostream* out) { *out << c.name; }
 
 struct Problem {
   Network<double> network;
   Rows<double> X, dL_df;
 
-  explicit Problem(const Case& c, std::uint64_t seed = 3) : Problem(c, Random(seed)) {}
-  Problem(const Case& c, Random random)
+  explicit Problem(const NetworkCase& c, std::uint64_t seed = 3) : Problem(c, Random(seed)) {}
+  Problem(const NetworkCase& c, Random random)
       : network(c.shape),
         X(Rows<double>::uniform(c.rows, c.shape.inputs, c.gap, random)),
         dL_df(Rows<double>::uniform(c.rows, c.shape.outputs, c.gap, random)) {
@@ -46,7 +46,7 @@ struct Problem {
 };
 
 template <class Real>
-Rows<Real> forward(const Case& c, const Network<Real>& network, const Rows<Real>& X,
+Rows<Real> forward(const NetworkCase& c, const Network<Real>& network, const Rows<Real>& X,
                    int threads = 1) {
   Pass<Real> pass(c.shape, c.rows, threads, c.keep_bytes);
   Rows<Real> f(c.rows, c.shape.outputs, c.gap);
@@ -55,7 +55,7 @@ Rows<Real> forward(const Case& c, const Network<Real>& network, const Rows<Real>
 }
 
 template <class Real>
-std::vector<Real> gradient(const Case& c, const Network<Real>& network, const Rows<Real>& X,
+std::vector<Real> gradient(const NetworkCase& c, const Network<Real>& network, const Rows<Real>& X,
                            const Rows<Real>& dL_df, int threads = 1) {
   Pass<Real> pass(c.shape, c.rows, threads, c.keep_bytes);
   Rows<Real> f(c.rows, c.shape.outputs);
@@ -79,10 +79,10 @@ double inner(const Rows<double>& a, const Rows<double>& b) {
 
 // ---- every parameter of small networks, against central differences
 
-class SmallNetwork : public ::testing::TestWithParam<Case> {};
+class SmallNetwork : public ::testing::TestWithParam<NetworkCase> {};
 
 TEST_P(SmallNetwork, GradientMatchesFiniteDifferencesInEveryParameter) {
-  const Case& c = GetParam();
+  const NetworkCase& c = GetParam();
   Problem p(c);
   const std::vector<double> g = gradient(c, p.network, p.X, p.dL_df);
   const double h = 1e-5, scale = norm(g);
@@ -98,21 +98,22 @@ TEST_P(SmallNetwork, GradientMatchesFiniteDifferencesInEveryParameter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, SmallNetwork,
-                         ::testing::Values(Case{"NoHiddenLayer", {5, {}, 3}, 4},
-                                           Case{"OneEach", {1, {}, 1}, 1},
-                                           Case{"OneHiddenLayer", {4, {7}, 2}, 5, 2},
-                                           Case{"TwoHiddenLayers", {6, {9, 5}, 3}, 8, 1},
-                                           Case{"ThreeHiddenLayers", {3, {5, 1, 4}, 2}, 6},
-                                           Case{"OneRow", {11, {6, 5}, 7}, 1, 3},
-                                           Case{"ActivationsMadeAgain", {6, {9, 5}, 3}, 8, 1, 0}),
+                         ::testing::Values(NetworkCase{"NoHiddenLayer", {5, {}, 3}, 4},
+                                           NetworkCase{"OneEach", {1, {}, 1}, 1},
+                                           NetworkCase{"OneHiddenLayer", {4, {7}, 2}, 5, 2},
+                                           NetworkCase{"TwoHiddenLayers", {6, {9, 5}, 3}, 8, 1},
+                                           NetworkCase{"ThreeHiddenLayers", {3, {5, 1, 4}, 2}, 6},
+                                           NetworkCase{"OneRow", {11, {6, 5}, 7}, 1, 3},
+                                           NetworkCase{
+                                               "ActivationsMadeAgain", {6, {9, 5}, 3}, 8, 1, 0}),
                          [](const auto& instance) { return instance.param.name; });
 
 // ---- sizes that need several tiles, chunks and parts, against the naive way
 
-class AnyNetwork : public ::testing::TestWithParam<Case> {};
+class AnyNetwork : public ::testing::TestWithParam<NetworkCase> {};
 
 TEST_P(AnyNetwork, ForwardIsTheFormula) {
-  const Case& c = GetParam();
+  const NetworkCase& c = GetParam();
   const Problem p(c);
   const Rows<double> f = forward(c, p.network, p.X), expected = reference_forward(p.network, p.X);
   for (Index i = 0; i < f.rows; ++i)
@@ -120,7 +121,7 @@ TEST_P(AnyNetwork, ForwardIsTheFormula) {
 }
 
 TEST_P(AnyNetwork, GradientIsTheChainRule) {
-  const Case& c = GetParam();
+  const NetworkCase& c = GetParam();
   const Problem p(c);
   const std::vector<double> g = gradient(c, p.network, p.X, p.dL_df);
   const std::vector<double> expected = reference_gradient(p.network, p.X, p.dL_df);
@@ -129,7 +130,7 @@ TEST_P(AnyNetwork, GradientIsTheChainRule) {
 }
 
 TEST_P(AnyNetwork, FloatAgreesWithDouble) {
-  const Case& c = GetParam();
+  const NetworkCase& c = GetParam();
   const Problem p(c);
   const Network<float> network = cast<float>(p.network);
   const Rows<float> X = cast<float>(p.X), dL_df = cast<float>(p.dL_df);
@@ -145,7 +146,7 @@ TEST_P(AnyNetwork, FloatAgreesWithDouble) {
 }
 
 TEST_P(AnyNetwork, BitsDoNotDependOnThreads) {
-  const Case& c = GetParam();
+  const NetworkCase& c = GetParam();
   const Problem p(c);
   const Network<float> network = cast<float>(p.network);
   const Rows<float> X = cast<float>(p.X), dL_df = cast<float>(p.dL_df);
@@ -158,7 +159,7 @@ TEST_P(AnyNetwork, BitsDoNotDependOnThreads) {
 }
 
 TEST_P(AnyNetwork, ActivationsMadeAgainGiveTheSameBits) {
-  Case c = GetParam();
+  NetworkCase c = GetParam();
   const Problem p(c);
   const std::vector<double> g = gradient(c, p.network, p.X, p.dL_df);
   c.keep_bytes = c.keep_bytes == 0 ? std::size_t(1) << 30 : 0;
@@ -166,7 +167,7 @@ TEST_P(AnyNetwork, ActivationsMadeAgainGiveTheSameBits) {
 }
 
 TEST_P(AnyNetwork, RowsDoNotSeeEachOther) {
-  const Case& c = GetParam();
+  const NetworkCase& c = GetParam();
   Problem p(c);
   const Rows<double> before = forward(c, p.network, p.X);
   const Index changed = c.rows / 2;
@@ -183,17 +184,17 @@ TEST_P(AnyNetwork, RowsDoNotSeeEachOther) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, AnyNetwork,
-    ::testing::Values(Case{"Small", {6, {9, 5}, 3}, 8, 1},
-                      Case{"NoHiddenLayer", {33, {}, 140}, 17, 5},
-                      Case{"SeveralColumnTiles", {300, {130, 257}, 129}, 9, 3},
-                      Case{"SeveralRowTiles", {7, {12}, 1}, 1100, 2},
-                      Case{"SeveralWideTiles", {7, {530}, 2}, 300, 1},
-                      Case{"SeveralChunks", {5, {6, 4}, 1}, 8200, 1},
-                      Case{"SeveralChunksMadeAgain", {5, {6, 4}, 1}, 8200, 1, 0},
-                      Case{"InputsInParts", {4099, {5}, 2}, 3, 1},
-                      Case{"InputsInPartsManyRows", {4099, {3}, 2}, 300},
-                      Case{"InputsInMostParts", {40001, {4}, 2}, 2, 7},
-                      Case{"InputsInPartsWithoutHiddenLayer", {5000, {}, 9}, 4}),
+    ::testing::Values(NetworkCase{"Small", {6, {9, 5}, 3}, 8, 1},
+                      NetworkCase{"NoHiddenLayer", {33, {}, 140}, 17, 5},
+                      NetworkCase{"SeveralColumnTiles", {300, {130, 257}, 129}, 9, 3},
+                      NetworkCase{"SeveralRowTiles", {7, {12}, 1}, 1100, 2},
+                      NetworkCase{"SeveralWideTiles", {7, {530}, 2}, 300, 1},
+                      NetworkCase{"SeveralChunks", {5, {6, 4}, 1}, 8200, 1},
+                      NetworkCase{"SeveralChunksMadeAgain", {5, {6, 4}, 1}, 8200, 1, 0},
+                      NetworkCase{"InputsInParts", {4099, {5}, 2}, 3, 1},
+                      NetworkCase{"InputsInPartsManyRows", {4099, {3}, 2}, 300},
+                      NetworkCase{"InputsInMostParts", {40001, {4}, 2}, 2, 7},
+                      NetworkCase{"InputsInPartsWithoutHiddenLayer", {5000, {}, 9}, 4}),
     [](const auto& instance) { return instance.param.name; });
 
 // ---- shape and initialisation

@@ -44,12 +44,12 @@ TrainSettings small_settings() {
   return s;
 }
 
-struct Case {
+struct TrainingCase {
   NetworkKind network;
   double alpha;
 };
 
-class EveryTraining : public ::testing::TestWithParam<Case> {
+class EveryTraining : public ::testing::TestWithParam<TrainingCase> {
  protected:
   static TrainSettings settings() {
     TrainSettings s = small_settings();
@@ -60,13 +60,15 @@ class EveryTraining : public ::testing::TestWithParam<Case> {
   static market::Panel returns() { return simulated_returns(9, 150, 3); }
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, EveryTraining,
-    ::testing::Values(Case{NetworkKind::joint, 0.0}, Case{NetworkKind::joint, 0.5},
-                      Case{NetworkKind::shared, 0.0}, Case{NetworkKind::shared, 0.5}),
-    [](const auto& tested) {
-      return std::string(name(tested.param.network)) + (tested.param.alpha > 0.0 ? "_dfl" : "_pfl");
-    });
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryTraining,
+                         ::testing::Values(TrainingCase{NetworkKind::joint, 0.0},
+                                           TrainingCase{NetworkKind::joint, 0.5},
+                                           TrainingCase{NetworkKind::shared, 0.0},
+                                           TrainingCase{NetworkKind::shared, 0.5}),
+                         [](const auto& tested) {
+                           return std::string(name(tested.param.network)) +
+                                  (tested.param.alpha > 0.0 ? "_dfl" : "_pfl");
+                         });
 
 TEST_P(EveryTraining, GivesTheSameBitsForAnyThreadCount) {
   for (const Index members : {1, 3}) {

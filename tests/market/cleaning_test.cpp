@@ -18,9 +18,9 @@
 namespace sharpen::market {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using testing::IsNan;
 
 // ---- dirt
@@ -46,7 +46,7 @@ TEST(Cleaned, ListsTheFirstOfEachRuleAndCountsAll) {
 
 // ---- modes
 
-class Modes : public testing::Test {
+class Modes : public ::testing::Test {
  protected:
   Modes() {
     panel_ = calm(8, 100);
@@ -287,10 +287,10 @@ Panel with_gaps(const std::vector<double>& prices) {
   return panel;
 }
 
-constexpr double x = kMissing;
+constexpr double gap = kMissing;
 
 TEST(Gaps, InsideCarryTheLastPriceUpToTheBound) {
-  const Panel panel = with_gaps({1, x, 1.5, x, x, 2, 3});
+  const Panel panel = with_gaps({1, gap, 1.5, gap, gap, 2, 3});
   const Cleaned two = clean(panel, {.max_gap = 2});
   for (Index t = 0; t < 7; ++t)
     EXPECT_EQ(two.panel.matrix()(t, 1),
@@ -311,7 +311,7 @@ TEST(Gaps, InsideCarryTheLastPriceUpToTheBound) {
 }
 
 TEST(Gaps, AtTheEndsDropTheAssetUnlessTheUniverseIsWhatIsAvailable) {
-  const Panel panel = with_gaps({x, x, 2, x, 3, x});
+  const Panel panel = with_gaps({gap, gap, 2, gap, 3, gap});
   const Cleaned complete = clean(panel, {});
   EXPECT_THAT(complete.panel.tickers, ElementsAre("T0"));
   EXPECT_EQ(complete.dropped[0].reason, "starts on " + panel.dates[2]);
@@ -329,20 +329,20 @@ TEST(Gaps, AtTheEndsDropTheAssetUnlessTheUniverseIsWhatIsAvailable) {
 }
 
 TEST(Gaps, TrailingOnesAreNotCarriedHoweverShort) {
-  const Panel panel = with_gaps({1, 2, 3, 4, x});
+  const Panel panel = with_gaps({1, 2, 3, 4, gap});
   EXPECT_EQ(clean(panel, {}).dropped[0].reason, "ends on " + panel.dates[3]);
 }
 
 TEST(Gaps, OfReturnsHaveNoReturn) {
-  Panel panel{{"2024-01", "2024-02", "2024-03"}, {"A"}, {0.1, x, 0.2}};
+  Panel panel{{"2024-01", "2024-02", "2024-03"}, {"A"}, {0.1, gap, 0.2}};
   EXPECT_THAT(clean(panel, {.kind = PanelKind::returns}).panel.values, ElementsAre(0.1, 0.0, 0.2));
-  panel.values = {1.1, x, 1.2};
+  panel.values = {1.1, gap, 1.2};
   EXPECT_THAT(clean(panel, {.kind = PanelKind::gross_returns}).panel.values,
               ElementsAre(1.1, 1.0, 1.2));
 }
 
 TEST(Gaps, MayLeaveNothing) {
-  const Panel panel{{"2024-01-02", "2024-01-03"}, {"A", "B"}, {x, x, x, 2}};
+  const Panel panel{{"2024-01-02", "2024-01-03"}, {"A", "B"}, {gap, gap, gap, 2}};
   const Cleaned cleaned = clean(panel, {});
   EXPECT_EQ(cleaned.panel.n(), 0);
   EXPECT_EQ(cleaned.dropped[0].reason, "no value in these dates");
@@ -356,7 +356,7 @@ TEST(Cleaning, RefusesANegativeGap) {
 }
 
 TEST(Cleaning, SumsUpInAFewLines) {
-  Panel panel = with_gaps({x, 2, 2.1, 2.2, 2.1, 2.2, 2.3});
+  Panel panel = with_gaps({gap, 2, 2.1, 2.2, 2.1, 2.2, 2.3});
   scale_from(panel, 4, 0, 0.5);
   EXPECT_THAT(
       plain(summary(clean(panel, {}), {})),
@@ -404,7 +404,7 @@ RC_GTEST_PROP(Cleaning, LeavesACompletePanelOrOneWithEndsOnly, ()) {
 
 // ---- real data
 
-class RealData : public testing::Test {
+class RealData : public ::testing::Test {
  protected:
   Cleaned cleaned(const char* file, const std::string& from = "0001") {
     Panel panel = read_panel(real_data(file), PanelKind::prices, Cells::raw);
@@ -439,7 +439,7 @@ TEST_F(RealData, FtseHasACrashThatLooksLikeASplitAndFrozenPrices) {
   ASSERT_NE(crash, ftse.findings.end());
   EXPECT_TRUE(crash->may_be_real);
   EXPECT_THAT(crash->question, HasSubstr("It may be a real crash"));
-  EXPECT_THAT(found_by(ftse, Rule::frozen), testing::Contains("BDEV.L 2001-10-04 110"));
+  EXPECT_THAT(found_by(ftse, Rule::frozen), ::testing::Contains("BDEV.L 2001-10-04 110"));
   EXPECT_EQ(ftse.panel.n(), 64);  // the 29 missing cells are short gaps
   const Cleaned late = cleaned("ftse100_2000_2023.csv", "2010");
   EXPECT_EQ(late.suspects(), 2);
@@ -449,13 +449,13 @@ TEST_F(RealData, FtseHasACrashThatLooksLikeASplitAndFrozenPrices) {
 TEST_F(RealData, AreJudgedAsTheyAreKnown) {
   SHARPEN_SKIP_WITHOUT(real_data("sp500_20_1990_2022.csv"));
   const Cleaned sp500 = cleaned("sp500_20_1990_2022.csv");
-  EXPECT_THAT(found_by(sp500, Rule::frozen), testing::Contains("RRC 1990-01-03 68"));
+  EXPECT_THAT(found_by(sp500, Rule::frozen), ::testing::Contains("RRC 1990-01-03 68"));
   EXPECT_EQ(sp500.panel.n(), 20);
   SHARPEN_SKIP_WITHOUT(real_data("us_liquid_2016_2025.csv"));
   const Cleaned us = cleaned("us_liquid_2016_2025.csv");
-  EXPECT_THAT(found_by(us, Rule::frozen), testing::Contains("QUBT 2016-01-05 286"));
+  EXPECT_THAT(found_by(us, Rule::frozen), ::testing::Contains("QUBT 2016-01-05 286"));
   EXPECT_THAT(found_by(us, Rule::print), ElementsAre("QUBT 2018-07-03 200"));
-  EXPECT_THAT(found_by(us, Rule::split), testing::Contains("QXO 2024-07-30 5"));
+  EXPECT_THAT(found_by(us, Rule::split), ::testing::Contains("QXO 2024-07-30 5"));
   std::set<std::string> assets;
   for (const Finding& finding : us.findings) assets.insert(finding.ticker);
   EXPECT_THAT(assets, ElementsAre("IBRX", "LUMN", "MARA", "PCG", "QUBT", "QXO"));

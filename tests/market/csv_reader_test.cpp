@@ -14,9 +14,9 @@ namespace sharpen::market {
 namespace {
 
 using std::string_view_literals::operator""sv;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Panel prices(std::string_view text) { return parse_panel(text, "p.csv", PanelKind::prices); }
 
@@ -232,7 +232,7 @@ TEST(CsvReader, CountsTheFieldsOfARaggedRow) {
 
 TEST(CsvReader, SuspectsDecimalCommasInARowTwiceAsLong) {
   EXPECT_THAT(error_in("date,A,B\n2024-01-02,1,5,2,5\n"),
-              testing::EndsWith("; if the numbers have decimal commas, write decimal points"));
+              ::testing::EndsWith("; if the numbers have decimal commas, write decimal points"));
 }
 
 TEST(CsvReader, NamesTheDateThatIsNone) {

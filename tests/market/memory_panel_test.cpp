@@ -8,8 +8,8 @@
 namespace sharpen::market {
 namespace {
 
-using testing::HasSubstr;
-using testing::ThrowsMessage;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // A training on it would end with a model that cannot be written.
 TEST(MemoryPanel, RefusesLabelsThatNoFileCanHold) {

@@ -15,10 +15,10 @@ namespace sharpen::market {
 namespace {
 
 using std::string_view_literals::operator""sv;
-using testing::DoubleEq;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // ---- OR-Library
 

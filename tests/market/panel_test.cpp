@@ -17,9 +17,9 @@ namespace sharpen::market {
 namespace {
 
 using std::string_view_literals::operator""sv;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::StartsWith;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 Panel sample() {
   return {{"2024-01-30", "2024-01-31", "2024-02-01", "2024-03-01"},
@@ -234,7 +234,7 @@ struct RealPanel {
   const char *first, *last;
 };
 
-class RealPanels : public testing::TestWithParam<RealPanel> {};
+class RealPanels : public ::testing::TestWithParam<RealPanel> {};
 
 TEST_P(RealPanels, HaveTheirKnownShapes) {
   const RealPanel& known = GetParam();
@@ -248,16 +248,16 @@ TEST_P(RealPanels, HaveTheirKnownShapes) {
 
 constexpr PanelKind kGross = PanelKind::gross_returns;
 INSTANTIATE_TEST_SUITE_P(Files, RealPanels,
-                         testing::Values(RealPanel{"sp500_20_1990_2022.csv", PanelKind::prices,
-                                                   8313, 20, "1990-01-02", "2022-12-28"},
-                                         RealPanel{"us_liquid_2016_2025.csv", PanelKind::prices,
-                                                   2514, 262, "2016-01-04", "2025-12-31"},
-                                         RealPanel{"ff25_monthly_gross.csv", kGross, 623, 25,
-                                                   "1971-07-31", "2023-05-31"},
-                                         RealPanel{"ff49_monthly_gross.csv", kGross, 623, 49,
-                                                   "1971-07-31", "2023-05-31"},
-                                         RealPanel{"ff100_monthly_gross.csv", kGross, 623, 100,
-                                                   "1971-07-31", "2023-05-31"}));
+                         ::testing::Values(RealPanel{"sp500_20_1990_2022.csv", PanelKind::prices,
+                                                     8313, 20, "1990-01-02", "2022-12-28"},
+                                           RealPanel{"us_liquid_2016_2025.csv", PanelKind::prices,
+                                                     2514, 262, "2016-01-04", "2025-12-31"},
+                                           RealPanel{"ff25_monthly_gross.csv", kGross, 623, 25,
+                                                     "1971-07-31", "2023-05-31"},
+                                           RealPanel{"ff49_monthly_gross.csv", kGross, 623, 49,
+                                                     "1971-07-31", "2023-05-31"},
+                                           RealPanel{"ff100_monthly_gross.csv", kGross, 623, 100,
+                                                     "1971-07-31", "2023-05-31"}));
 
 std::string real_error(const char* file, PanelKind kind) {
   const std::filesystem::path path = real_data(file);

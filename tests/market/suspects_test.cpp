@@ -10,12 +10,12 @@
 namespace sharpen::market {
 namespace {
 
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(Suspects, AreNoneInACalmMarket) {
   EXPECT_THAT(found_in(calm(20, 600)), IsEmpty());

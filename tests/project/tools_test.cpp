@@ -15,14 +15,12 @@ namespace fs = std::filesystem;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-const std::string kRoot = SHARPEN_SOURCE_DIR;
-
 // A tree with one script of the project in it.
 class Planted {
  public:
   explicit Planted(const std::string& script) : script_(script) {
     fs::create_directories(fs::path(folder_.path(script)).parent_path());
-    fs::copy_file(fs::path(kRoot) / script, folder_.path(script));
+    fs::copy_file(fs::path(SHARPEN_SOURCE_DIR) / script, folder_.path(script));
   }
   void file(const std::string& name, const std::string& text) {
     fs::create_directories(fs::path(folder_.path(name)).parent_path());

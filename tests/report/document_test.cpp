@@ -22,10 +22,7 @@ using ::testing::HasSubstr;
 using testing::made_results;
 using ::testing::Not;
 using testing::StudyPlan;
-
-Summary summary_of(const study::Results& results) {
-  return summarize(results, {.replications = 100}, Threads(1));
-}
+using testing::summary_of;
 
 std::vector<Table> tables_of(const study::Results& results) {
   return tables(results, summary_of(results));

@@ -15,12 +15,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::made_results;
 using ::testing::StartsWith;
+using testing::summary_of;
 
 constexpr Index kMssrm = 5, kDfl = 6;  // PFL mSSRM, DFL of the made study
-
-Summary summary_of(const study::Results& results) {
-  return summarize(results, {.replications = 100}, Threads(1));
-}
 
 study::Results one_row() {
   return made_results({.markets = {"M"}, .ks = {"10%"}, .seeds = 1, .own = false});

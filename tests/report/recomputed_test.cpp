@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -12,14 +11,14 @@
 #include "sharpen/report/report.hpp"
 #include "sharpen/study/store.hpp"
 #include "support/files.hpp"
+#include "support/problems.hpp"
 #include "support/study_results.hpp"
 
 namespace sharpen::report {
 namespace {
 
+using sharpen::testing::kNaN;
 using Figures = std::map<std::string, double>;
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 double mean(const std::vector<double>& values) {
   double sum = 0.0;
@@ -79,7 +78,7 @@ Figures recomputed(const backtest::Run& run, double days_a_year) {
   out["turnover"] = mean(traded);
   out["turnover_annualized"] = turnover * days_a_year;
   out["cost_annualized"] = mean(costs) * days_a_year;
-  out["break_even_bps"] = turnover > 0.0 ? 1e4 * (mean(excess) + mean(costs)) / turnover : kNone;
+  out["break_even_bps"] = turnover > 0.0 ? 1e4 * (mean(excess) + mean(costs)) / turnover : kNaN;
   // Exposure, from the weights themselves.
   std::map<std::string, std::vector<double>> held;
   for (Index p = run.stats_from; p < run.periods(); ++p) {
@@ -116,7 +115,7 @@ study::Results made() {
     run.stats_from = 17;
     for (std::size_t t = 0; t < run.returns.size(); ++t) {
       const bool trades = t % 3 == 0;
-      run.turnover[t] = trades ? 2.0 * random.uniform() : kNone;
+      run.turnover[t] = trades ? 2.0 * random.uniform() : kNaN;
       run.costs[t] = trades ? run.turnover[t] * 5.0 / 1e4 : 0.0;
       run.returns[t] = run.gross_returns[t] - run.costs[t];
     }
@@ -203,7 +202,7 @@ TEST(BreakEven, DoesNotExistWithoutTradesAndMayBeNegative) {
         .of_cells[cell][static_cast<std::size_t>(Figure::break_even)];
   };
   std::ranges::fill(results.cells[0].run.turnover, 0.0);
-  std::ranges::fill(results.cells[1].run.turnover, kNone);
+  std::ranges::fill(results.cells[1].run.turnover, kNaN);
   std::ranges::fill(results.cells[2].run.returns, -0.001);
   EXPECT_TRUE(std::isnan(break_even(0)));
   EXPECT_TRUE(std::isnan(break_even(1)));

@@ -10,17 +10,17 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/report/report.hpp"
+#include "support/problems.hpp"
 #include "support/study_results.hpp"
 
 namespace sharpen::report {
 namespace {
 
+using sharpen::testing::kNaN;
 using study::CellState;
 using testing::made_results;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-Summary summary_of(const study::Results& results, Index replications = 200) {
+Summary summarized(const study::Results& results, Index replications = 200) {
   return summarize(results, {.replications = replications}, Threads(1));
 }
 
@@ -38,7 +38,7 @@ TEST(Estimates, AreMeanAndDeviationOfWhatIsThere) {
   EXPECT_DOUBLE_EQ(three.sd, std::sqrt((4.0 + 1.0 + 9.0) / 2.0));
   EXPECT_EQ(three.n, 3);
   const MeanAndSd holes =
-      mean_and_sd(std::vector<double>{kNone, 4.0, std::numeric_limits<double>::infinity()});
+      mean_and_sd(std::vector<double>{kNaN, 4.0, std::numeric_limits<double>::infinity()});
   EXPECT_EQ(holes.mean, 4.0);
   EXPECT_TRUE(std::isnan(holes.sd));
   EXPECT_EQ(holes.n, 1);
@@ -46,7 +46,7 @@ TEST(Estimates, AreMeanAndDeviationOfWhatIsThere) {
 }
 
 TEST(Holm, StepsDown) {
-  const std::vector<double> adjusted = holm(std::vector<double>{0.01, 0.04, 0.03, kNone, 0.005});
+  const std::vector<double> adjusted = holm(std::vector<double>{0.01, 0.04, 0.03, kNaN, 0.005});
   ASSERT_EQ(adjusted.size(), 5u);
   EXPECT_DOUBLE_EQ(adjusted[4], 0.02);
   EXPECT_DOUBLE_EQ(adjusted[0], 0.03);
@@ -60,7 +60,7 @@ TEST(Summary, EveryFigureIsRecomputedFromTheDailyReturns) {
   study::Results results = made_results();
   // What the store says beside the returns is not believed.
   for (study::Cell& cell : results.cells) cell.metrics = {};
-  const Summary summary = summary_of(results);
+  const Summary summary = summarized(results);
   for (std::size_t g = 0; g < summary.groups.size(); ++g)
     for (Index m = 0; m < summary.methods; ++m) {
       const Entry& entry = summary.entry(static_cast<Index>(g), m);
@@ -88,7 +88,7 @@ TEST(Summary, EveryFigureIsRecomputedFromTheDailyReturns) {
 
 TEST(Summary, DeviationIsOverSeeds) {
   const study::Results results = made_results();
-  const Summary summary = summary_of(results);
+  const Summary summary = summarized(results);
   const Entry& dfl = summary.entry(0, 6);
   ASSERT_EQ(dfl.cells.size(), 3u);
   double mean = 0.0, squares = 0.0;
@@ -106,7 +106,7 @@ TEST(Summary, SubtractsTheRiskFreeRateAndStartsWhereStatisticsDo) {
   study::Cell& cell = results.cells.front();
   cell.run.risk_free = 0.0001;
   cell.run.stats_from = 20;
-  const Summary summary = summary_of(results);
+  const Summary summary = summarized(results);
   const std::vector<double> counted(cell.run.returns.begin() + 20, cell.run.returns.end());
   EXPECT_NEAR(summary.of_cells[0][0], sharpe_of(counted, 0.0001), 1e-10);
   EXPECT_EQ(summary.entry(0, 0).excess.size(), counted.size());
@@ -114,7 +114,7 @@ TEST(Summary, SubtractsTheRiskFreeRateAndStartsWhereStatisticsDo) {
 
 TEST(Summary, ComparesBestAndRunnerUpOnSeedAverages) {
   const study::Results results = made_results();
-  const Summary summary = summary_of(results, 500);
+  const Summary summary = summarized(results, 500);
   ASSERT_EQ(summary.best.size(), summary.groups.size());
   for (const Comparison& test : summary.best) {
     std::vector<double> sorted;
@@ -157,14 +157,14 @@ TEST(Comparisons, AreClearOnlyInTheOrderOfTheMeans) {
     EXPECT_TRUE(other.contrary()) << other.ranking;
   }
   for (const Comparison& neither :
-       {compared(0.5, 0.0, 1.0), compared(0.0, 0.0, 1.0), compared(0.5, kNone, kNone)}) {
+       {compared(0.5, 0.0, 1.0), compared(0.0, 0.0, 1.0), compared(0.5, kNaN, kNaN)}) {
     EXPECT_FALSE(neither.is_clear());
     EXPECT_FALSE(neither.contrary());
   }
 }
 
 TEST(Summary, RanksByTheMeansOfTheRuns) {
-  const Summary summary = summary_of(made_results());
+  const Summary summary = summarized(made_results());
   for (const std::vector<Comparison>* family : {&summary.best, &summary.planned})
     for (const Comparison& test : *family)
       EXPECT_EQ(test.ranking, summary.entry(test.group, test.a)[Figure::sharpe].mean -
@@ -173,7 +173,7 @@ TEST(Summary, RanksByTheMeansOfTheRuns) {
 }
 
 TEST(Summary, PlansDflAgainstEveryPfl) {
-  const Summary summary = summary_of(made_results());
+  const Summary summary = summarized(made_results());
   EXPECT_EQ(summary.planned.size(), 3 * summary.groups.size());
   for (const Comparison& test : summary.planned) {
     EXPECT_EQ(test.a, 6);
@@ -186,7 +186,7 @@ TEST(Summary, PlansDflAgainstEveryPflOfAStudyWithoutThePapersMethods) {
   study::Results results = made_results({.own = false, .sweep = true});
   for (study::Method& method : results.methods)
     if (method.role == study::Role::paper) method.role = study::Role::own;
-  const Summary summary = summary_of(results);
+  const Summary summary = summarized(results);
   EXPECT_EQ(summary.planned.size(), 3 * summary.groups.size());
   for (const Comparison& test : summary.planned) EXPECT_EQ(test.a, 6);
 }
@@ -206,7 +206,7 @@ TEST(Summary, HoldsNothingOfMethodsThatHaveNoCellInARow) {
     results.cells.back().method = i;
     results.cells.back().k_given = std::to_string(199 - i);
   }
-  const Summary summary = summary_of(results);
+  const Summary summary = summarized(results);
   EXPECT_EQ(summary.groups.size(), 200u);
   EXPECT_EQ(summary.entries.size(), 200u);
   for (Index g = 0; g < 200; ++g)
@@ -233,10 +233,10 @@ TEST(Summary, LeavesOutPlannedPairsBeyondCounting) {
   };
   for (int i = 0; i < 50; ++i) add(pfl);
   for (int i = 0; i < 40; ++i) add(dfl);
-  EXPECT_EQ(summary_of(results).planned.size(), 2'000u);
-  EXPECT_EQ(summary_of(results).pairs_left_out, 0u);
+  EXPECT_EQ(summarized(results).planned.size(), 2'000u);
+  EXPECT_EQ(summarized(results).pairs_left_out, 0u);
   add(dfl);
-  const Summary summary = summary_of(results);
+  const Summary summary = summarized(results);
   EXPECT_TRUE(summary.planned.empty());
   EXPECT_EQ(summary.pairs_left_out, 2'050u);
   EXPECT_THAT(findings(results, summary),
@@ -257,14 +257,14 @@ TEST(Summary, HasTheSameBitsForAnyNumberOfThreads) {
 
 TEST(Summary, CountsWhatIsMissingAndFailed) {
   study::Results results = made_results();
-  std::vector<Index> of_dfl = summary_of(results).entry(0, 6).cells;
+  std::vector<Index> of_dfl = summarized(results).entry(0, 6).cells;
   study::Cell& failed = results.cells[static_cast<std::size_t>(of_dfl[0])];
   failed.state = CellState::failed;
   failed.run = {};
   study::Cell& missing = results.cells[static_cast<std::size_t>(of_dfl[1])];
   missing.state = CellState::missing;
   missing.run = {};
-  const Entry entry = summary_of(results).entry(0, 6);
+  const Entry entry = summarized(results).entry(0, 6);
   EXPECT_EQ(entry.done, 1);
   EXPECT_EQ(entry.failed, 1);
   EXPECT_EQ(entry.missing, 1);
@@ -274,7 +274,7 @@ TEST(Summary, CountsWhatIsMissingAndFailed) {
 
 TEST(Summary, ShortensAveragesToTheDaysThatAllSeedsHave) {
   study::Results results = made_results();
-  const std::vector<Index> of_dfl = summary_of(results).entry(0, 6).cells;
+  const std::vector<Index> of_dfl = summarized(results).entry(0, 6).cells;
   backtest::Run& run = results.cells[static_cast<std::size_t>(of_dfl[1])].run;
   // Ruin on day 50: the run ends.
   const auto cut = [](auto& column) { column.resize(50); };
@@ -285,7 +285,7 @@ TEST(Summary, ShortensAveragesToTheDaysThatAllSeedsHave) {
   run.weights.resize(static_cast<std::size_t>(run.weights_begin.back()));
   run.returns.back() = -1.2;
   run.status.back() = backtest::PeriodStatus::ruin;
-  const Summary summary = summary_of(results);
+  const Summary summary = summarized(results);
   EXPECT_EQ(summary.entry(0, 6).ruined, 1);
   EXPECT_EQ(summary.entry(0, 6).excess.size(), 50u);
   EXPECT_EQ(summary.of_cells[static_cast<std::size_t>(of_dfl[1])]
@@ -296,17 +296,17 @@ TEST(Summary, ShortensAveragesToTheDaysThatAllSeedsHave) {
 TEST(Summary, RefusesResultsThatDoNotFit) {
   study::Results results = made_results();
   results.cells[3].market = 99;
-  EXPECT_THROW(summary_of(results), InputError);
+  EXPECT_THROW(summarized(results), InputError);
   results = made_results();
   results.cells[3].run.stats_from = 1000;
-  EXPECT_THROW(summary_of(results), InputError);
+  EXPECT_THROW(summarized(results), InputError);
   results = made_results();
   results.cells[3].run.turnover.pop_back();
-  EXPECT_THROW(summary_of(results), InputError);
+  EXPECT_THROW(summarized(results), InputError);
 }
 
 TEST(Summary, OfNothingIsNothing) {
-  const Summary summary = summary_of({});
+  const Summary summary = summarized({});
   EXPECT_TRUE(summary.groups.empty());
   EXPECT_TRUE(summary.best.empty());
 }

@@ -1,5 +1,6 @@
 // The five writers of tables: layout, escaping, what is not there.
 #include "sharpen/report/table.hpp"
+#include "support/problems.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,11 +11,10 @@
 namespace sharpen::report {
 namespace {
 
+using sharpen::testing::kNaN;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 TableCell estimated(double mean, double sd, Index runs, Index planned) {
   TableCell cell = TableCell::number(mean, 3);
@@ -42,21 +42,21 @@ Table small_table() {
   TableCell best = estimated(0.9551, 0.0144, 4, 5);
   best.emphasis = Emphasis::best;
   best.marks = incomplete;
-  row.cells = {TableCell::of("X (7)"), estimated(-0.0374, kNone, 1, 1), best};
+  row.cells = {TableCell::of("X (7)"), estimated(-0.0374, kNaN, 1, 1), best};
   table.rows.push_back(row);
   return table;
 }
 
 TEST(Cells, ShowMeanAndDeviation) {
   EXPECT_EQ(plain_text(estimated(0.9551, 0.0144, 5, 5)), "0.955 ± 0.014");
-  EXPECT_EQ(plain_text(estimated(0.9551, kNone, 1, 1)), "0.955");
-  EXPECT_EQ(plain_text(estimated(kNone, kNone, 0, 5)), "–");
+  EXPECT_EQ(plain_text(estimated(0.9551, kNaN, 1, 1)), "0.955");
+  EXPECT_EQ(plain_text(estimated(kNaN, kNaN, 0, 5)), "–");
   EXPECT_EQ(plain_text(TableCell::count(12)), "12");
   EXPECT_EQ(plain_text(TableCell()), "");
 }
 
 TEST(Cells, ShowNoNanNoInfinityAndNoNegativeZero) {
-  EXPECT_EQ(number_text(kNone, 3), "–");
+  EXPECT_EQ(number_text(kNaN, 3), "–");
   EXPECT_EQ(number_text(std::numeric_limits<double>::infinity(), 3), "–");
   EXPECT_EQ(number_text(-0.0001, 3), "0.000");
   EXPECT_EQ(number_text(-0.0, 0), "0");
@@ -134,7 +134,7 @@ TEST(LatexTable, UsesBooktabs) {
 TEST(LatexTable, WritesHugeFiguresAsPowersOfTen) {
   Table table = small_table();
   table.rows[0].cells[1] = estimated(-1.234e6, 2.5e12, 3, 3);
-  table.rows[0].cells[2] = estimated(9.87e100, kNone, 1, 1);
+  table.rows[0].cells[2] = estimated(9.87e100, kNaN, 1, 1);
   EXPECT_THAT(to_latex(table), HasSubstr("X (7) & $-1.23 \\times 10^{6} \\pm 2.50 \\times "
                                          "10^{12}$ & $9.87 \\times 10^{100}$ \\\\\n"));
 }
@@ -230,7 +230,7 @@ TEST(HtmlTable, EscapesNamesAndKeepsValuesForSorting) {
 
 TEST(HtmlTable, HasNoValueForWhatIsNotThere) {
   Table table = small_table();
-  table.rows[0].cells[1] = estimated(kNone, kNone, 0, 3);
+  table.rows[0].cells[1] = estimated(kNaN, kNaN, 0, 3);
   EXPECT_THAT(to_html(table), HasSubstr("<td class=\"num\">–</td>"));
 }
 

@@ -14,8 +14,9 @@
 namespace sharpen::select {
 namespace {
 
-using testing::Problems;
-using testing::view;
+using sharpen::testing::Problems;
+using sharpen::testing::risk_of;
+using sharpen::testing::view;
 
 // S(K) by the definition, and its root.
 double naive_sharpe(const Eigen::VectorXd& mu, const Eigen::MatrixXd& Sigma,
@@ -40,13 +41,6 @@ SelectSettings settings_of(Index k, Optimizer optimizer = Optimizer::swap,
   return settings;
 }
 
-std::unique_ptr<risk::Risk> risk_of(const Eigen::MatrixXd& Sigma) {
-  const testing::RowMatrix rows = Sigma;
-  risk::RiskSettings settings;
-  settings.shrinkage = 0;
-  return risk::from_covariance(view(rows), settings);
-}
-
 struct Case {
   Eigen::VectorXd mu;
   Eigen::MatrixXd Sigma;
@@ -59,7 +53,7 @@ struct Case {
 Case solved(Problems& problems, Index n, Index k, Optimizer optimizer, layer::Net net,
             bool positive) {
   Case c;
-  c.Sigma = testing::naive_covariance(problems.returns(40, n), 0.1);
+  c.Sigma = sharpen::testing::naive_covariance(problems.returns(40, n), 0.1);
   c.mu = problems.signal(c.Sigma, positive);
   c.settings = settings_of(k, optimizer, net);
   c.risk = risk_of(c.Sigma);
@@ -124,7 +118,8 @@ TEST(Explain, AgreesWithTheSelectorNearSingularityAndInEverySizing) {
     const Index n = 4 + problems.below(8), k = 2 + problems.below(n - 1);
     Case c;
     // Fewer rows than names: what is left of many variances is 1e-10 of the average.
-    c.Sigma = testing::naive_covariance(problems.returns(3 + problems.below(20), n), 1e-10);
+    c.Sigma =
+        sharpen::testing::naive_covariance(problems.returns(3 + problems.below(20), n), 1e-10);
     c.mu = problems.signal(c.Sigma, trial % 2 == 0);
     c.settings = settings_of(k, trial % 3 == 0 ? Optimizer::oscar : Optimizer::greedy,
                              trial % 5 == 0 ? layer::Net::any : layer::Net::positive);
@@ -168,7 +163,7 @@ TEST(Explain, RanksByTheScoreOfTheOptimizer) {
       const Eigen::VectorXd m = positive ? c.mu : Eigen::VectorXd(c.mu - B / A * ones);
       const Eigen::VectorXd z = optimizer == Optimizer::oscar
                                     ? Eigen::VectorXd(c.Sigma.llt().matrixL().solve(m))
-                                    : Eigen::VectorXd(testing::inverse_root(c.Sigma) * m);
+                                    : Eigen::VectorXd(sharpen::testing::inverse_root(c.Sigma) * m);
       std::vector<Index> ranks;
       for (const Reason& reason : c.explanation.reasons) {
         EXPECT_NEAR(reason.score, std::abs(z[reason.asset]) / z.norm(), 1e-9);

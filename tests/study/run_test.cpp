@@ -259,7 +259,7 @@ TEST(Study, SaysWhatItWouldTake) {
   EXPECT_LT(found.gigabytes, 1.0);
 }
 
-std::string error_of(const std::string& toml) {
+std::string plan_error_of(const std::string& toml) {
   try {
     plan_of(toml);
   } catch (const InputError& error) {
@@ -268,14 +268,14 @@ std::string error_of(const std::string& toml) {
   return "(no error)";
 }
 
-const std::string kMarket =
+const std::string kOneMarket =
     "[[market]]\nname = \"m\"\nsimulate = { assets = 5, days = 140, seed = 4 }\n";
 
 TEST(StudyPlan, WhatIsAMatterOfLearningIsForTheMethodsThatLearn) {
   const Plan plan = plan_of(
       "lookback = 15\nretrain = 7\ndecision = \"soft\"\nframeworks = \"historic,rolling,pfl\"\n"
       "optimizers = \"oscar,sdr,mssrm,mssrm-long,equal,swap\"\n" +
-      kMarket);
+      kOneMarket);
   Index retrained = 0, soft = 0;
   for (std::size_t at = 0; at < plan.values.size(); ++at) {
     const Method& method = plan.results.methods[at];
@@ -294,47 +294,50 @@ TEST(StudyPlan, WhatIsAMatterOfLearningIsForTheMethodsThatLearn) {
 }
 
 TEST(StudyPlan, ASettingThatNoMethodHeedsIsRefused) {
-  EXPECT_THAT(error_of("lookback = 15\nretrain = 7\nframeworks = \"historic\"\n" + kMarket),
+  EXPECT_THAT(plan_error_of("lookback = 15\nretrain = 7\nframeworks = \"historic\"\n" + kOneMarket),
               HasSubstr("s.toml:2: retrain has no meaning for any method of this study; it goes "
                         "with frameworks pfl and dfl"));
-  EXPECT_THAT(error_of("lookback = 15\ndecision = \"soft\"\noptimizers = \"sdr\"\n" + kMarket),
-              HasSubstr("s.toml:2: decision has no meaning for any method of this study; it goes "
-                        "with optimizers oscar, symmetric, greedy and swap"));
-  EXPECT_EQ(error_of("lookback = 15\ndecision = \"exact\"\noptimizers = \"sdr\"\n" + kMarket),
-            "(no error)");
+  EXPECT_THAT(
+      plan_error_of("lookback = 15\ndecision = \"soft\"\noptimizers = \"sdr\"\n" + kOneMarket),
+      HasSubstr("s.toml:2: decision has no meaning for any method of this study; it goes "
+                "with optimizers oscar, symmetric, greedy and swap"));
+  EXPECT_EQ(
+      plan_error_of("lookback = 15\ndecision = \"exact\"\noptimizers = \"sdr\"\n" + kOneMarket),
+      "(no error)");
 }
 
 // No cell may be left to find out.
 TEST(StudyPlan, RefusesWhatNoCellCouldDo) {
-  EXPECT_THAT(error_of("lookback = 15\nuniverse = \"available\"\n" + kMarket),
+  EXPECT_THAT(plan_error_of("lookback = 15\nuniverse = \"available\"\n" + kOneMarket),
               HasSubstr("market m, method historic-swap: universe = available cannot go with "
                         "framework = historic"));
-  EXPECT_THAT(error_of("lookback = 15\nuniverse = \"available\"\nnetwork = \"joint\"\n"
-                       "frameworks = \"pfl\"\n" +
-                       kMarket),
+  EXPECT_THAT(plan_error_of("lookback = 15\nuniverse = \"available\"\nnetwork = \"joint\"\n"
+                            "frameworks = \"pfl\"\n" +
+                            kOneMarket),
               HasSubstr("market m, method pfl-swap: universe = available cannot go with network = "
                         "joint"));
-  EXPECT_THAT(error_of("lookback = 15\ndecision = \"soft\"\nhistoric-risk = \"train\"\n" + kMarket),
-              HasSubstr("method historic-swap: decision = soft cannot go with historic-risk = "
-                        "train; use rolling"));
   EXPECT_THAT(
-      error_of("lookback = 15\n" + kMarket +
-               "[[method]]\noptimizer = \"sdr\"\ndecision = \"soft\"\n"),
+      plan_error_of("lookback = 15\ndecision = \"soft\"\nhistoric-risk = \"train\"\n" + kOneMarket),
+      HasSubstr("method historic-swap: decision = soft cannot go with historic-risk = "
+                "train; use rolling"));
+  EXPECT_THAT(
+      plan_error_of("lookback = 15\n" + kOneMarket +
+                    "[[method]]\noptimizer = \"sdr\"\ndecision = \"soft\"\n"),
       HasSubstr("method rolling-sdr: decision = soft cannot go with optimizer = sdr: the layer "
                 "chooses its own weights; use optimizer oscar, symmetric, greedy or swap"));
-  EXPECT_THAT(error_of("lookback = 15\nmin-history = 1\n" + kMarket),
+  EXPECT_THAT(plan_error_of("lookback = 15\nmin-history = 1\n" + kOneMarket),
               HasSubstr("method historic-swap: min-history = 1 is too short"));
-  EXPECT_THAT(error_of("lookback = 15\nnet = \"any\"\nsizing = \"budget\"\n" + kMarket),
+  EXPECT_THAT(plan_error_of("lookback = 15\nnet = \"any\"\nsizing = \"budget\"\n" + kOneMarket),
               HasSubstr("method historic-swap: net = any cannot go with sizing = budget"));
-  EXPECT_THAT(error_of("lookback = 15\nnet = \"any\"\nheld-sizing = \"volatility\"\n" + kMarket +
-                       "[[method]]\nframework = \"pfl\"\ntraining = \"paper\"\n"),
+  EXPECT_THAT(plan_error_of("lookback = 15\nnet = \"any\"\nheld-sizing = \"volatility\"\n" +
+                            kOneMarket + "[[method]]\nframework = \"pfl\"\ntraining = \"paper\"\n"),
               HasSubstr("method pfl-oscar: net = any cannot go with sizing = budget, which the "
                         "network would be trained with"));
 }
 
 TEST(StudyPlan, ASimulatedMarketIsKnownByItsPrices) {
   const std::string methods = "[[method]]\n";
-  const Plan plan = plan_of("lookback = 15\n" + kMarket + methods);
+  const Plan plan = plan_of("lookback = 15\n" + kOneMarket + methods);
   const Market& market = plan.results.markets[0];
   EXPECT_EQ(
       market.checksum,
@@ -344,7 +347,7 @@ TEST(StudyPlan, ASimulatedMarketIsKnownByItsPrices) {
 
 TEST(StudyPlan, ADefaultThatIsGivenReadsAMarketInNoOtherWay) {
   const auto checksum = [](const std::string& settings) {
-    return plan_of("lookback = 15\n" + settings + kMarket + "[[method]]\n")
+    return plan_of("lookback = 15\n" + settings + kOneMarket + "[[method]]\n")
         .results.markets[0]
         .checksum;
   };
@@ -354,24 +357,26 @@ TEST(StudyPlan, ADefaultThatIsGivenReadsAMarketInNoOtherWay) {
 }
 
 TEST(StudyPlan, SaysOnceWhatIsLikelyASlip) {
-  const Plan plan = plan_of("k = [1, 2]\nlookback = 15\nrisk-free = 2\n" + kMarket +
+  const Plan plan = plan_of("k = [1, 2]\nlookback = 15\nrisk-free = 2\n" + kOneMarket +
                             "[[method]]\n[[method]]\noptimizer = \"equal\"\ncost-bps = 10000\n");
   EXPECT_THAT(plain(plan.warnings),
               ::testing::ElementsAre("risk-free = 2 is 200 % a year; write 0.02 for 2 %",
                                      "method equal: cost-bps = 10000 is 100 % of what is traded; "
                                      "write 10 for 0.1 %"));
-  EXPECT_THAT(plan_of("lookback = 15\n" + kMarket + "[[method]]\n").warnings, ::testing::IsEmpty());
+  EXPECT_THAT(plan_of("lookback = 15\n" + kOneMarket + "[[method]]\n").warnings,
+              ::testing::IsEmpty());
 }
 
 TEST(StudyPlan, NamesTheMarketThatDoesNotFit) {
   const std::string market = "[[market]]\nname = \"m\"\nsimulate = { assets = 5, days = 60 }\n";
-  EXPECT_THAT(error_of("k = 9\nlookback = 10\n" + market),
+  EXPECT_THAT(plan_error_of("k = 9\nlookback = 10\n" + market),
               HasSubstr("s.toml:3: market m: k = 9 is outside [1, 5]"));
-  EXPECT_THAT(error_of(market), HasSubstr("market m: 59 rows of returns leave no period to test"));
-  EXPECT_THAT(error_of("lookback = \"all\"\n" + market),
+  EXPECT_THAT(plan_error_of(market),
+              HasSubstr("market m: 59 rows of returns leave no period to test"));
+  EXPECT_THAT(plan_error_of("lookback = \"all\"\n" + market),
               HasSubstr("method pfl-swap: lookback (s.toml:1) = all has no meaning for a network"));
-  EXPECT_THAT(error_of("split = \"never\"\n" + market), HasSubstr("split"));
-  EXPECT_THAT(error_of("[[market]]\nprices = \"nowhere.csv\"\n"), HasSubstr("nowhere.csv"));
+  EXPECT_THAT(plan_error_of("split = \"never\"\n" + market), HasSubstr("split"));
+  EXPECT_THAT(plan_error_of("[[market]]\nprices = \"nowhere.csv\"\n"), HasSubstr("nowhere.csv"));
 }
 
 }  // namespace

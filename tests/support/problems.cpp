@@ -39,6 +39,12 @@ Eigen::VectorXd Problems::signal(const Eigen::MatrixXd& Sigma, bool positive) {
   }
 }
 
+std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma) {
+  risk::RiskSettings settings;
+  settings.shrinkage = 0.0;
+  return risk::from_covariance(view(Sigma), settings);
+}
+
 Eigen::MatrixXd naive_covariance(const RowMatrix& window, double lambda) {
   const RowMatrix centred = window.rowwise() - window.colwise().mean();
   Eigen::MatrixXd S = centred.transpose() * centred / static_cast<double>(window.rows() - 1);

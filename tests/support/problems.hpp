@@ -2,11 +2,16 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <limits>
+#include <memory>
 #include <random>
 
 #include "sharpen/base/view.hpp"
+#include "sharpen/risk/risk.hpp"
 
 namespace sharpen::testing {
+
+inline constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 using RowMatrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
@@ -37,6 +42,9 @@ class Problems {
  private:
   std::mt19937_64 engine_;
 };
+
+// A risk model that is Sigma as it is.
+std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma);
 
 // Sigma of risk.hpp, plainly: sample covariance of the window, shrunk.
 Eigen::MatrixXd naive_covariance(const RowMatrix& window, double lambda);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -70,6 +71,13 @@ inline void expect_refused(std::vector<std::string> arguments,
   constexpr std::string_view kBegin = "sharpen: error: ", kEnd = "\n";
   ASSERT_TRUE(run.err.starts_with(kBegin) && run.err.ends_with(kEnd)) << run.err;
   EXPECT_THAT(run.err.substr(kBegin.size(), run.err.size() - kBegin.size() - kEnd.size()), message);
+}
+
+// What a run that prints JSON answers.
+inline nlohmann::json answer_of(const std::vector<std::string>& flags) {
+  const Finished run = run_program(flags);
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  return nlohmann::json::parse(run.out, nullptr, false);
 }
 
 // Starts the program and does not wait; what it prints is lost.

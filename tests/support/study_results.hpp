@@ -8,6 +8,7 @@
 
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/base/random.hpp"
+#include "sharpen/report/summary.hpp"
 #include "sharpen/study/results.hpp"
 
 namespace sharpen::testing {
@@ -24,9 +25,9 @@ struct StudyPlan {
 inline std::string day_text(Index day) {
   Index year = 2021, month = 1;
   const auto length = [&] {
-    constexpr Index kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    constexpr Index kLengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     const bool leap = year % 4 == 0;
-    return month == 2 && leap ? Index{29} : kDays[month - 1];
+    return month == 2 && leap ? Index{29} : kLengths[month - 1];
   };
   while (day >= length()) {
     day -= length();
@@ -172,6 +173,10 @@ inline study::Results made_results(const StudyPlan& plan = {}) {
     out.markets.push_back(std::move(market));
   }
   return out;
+}
+
+inline report::Summary summary_of(const study::Results& results) {
+  return report::summarize(results, {.replications = 100}, Threads(1));
 }
 
 }  // namespace sharpen::testing
