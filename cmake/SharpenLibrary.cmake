@@ -49,11 +49,19 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
 endif()
 
 # Optimising what a sanitizer has instrumented doubles the time to compile it: only the folders that
-# compute for long are worth it.
+# compute for long are worth it. Sources with flags of their own would not be batched, so that a
+# batch gets the flag itself.
 set(sanitized_numerics "")
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   set(sanitized_numerics ${library_sources})
   list(FILTER sanitized_numerics INCLUDE REGEX "/src/(risk|layer|select|baseline|learn)/")
+  if(SHARPEN_UNITY)
+    foreach(folder risk layer select baseline learn)
+      list(APPEND sanitized_numerics
+        "${PROJECT_BINARY_DIR}/CMakeFiles/sharpen.dir/Unity/unity_${folder}_cxx.cxx")
+    endforeach()
+    list(FILTER sanitized_numerics INCLUDE REGEX "/(kernels[^/]*|exact)\\.cpp$|\\.cxx$")
+  endif()
   set_property(SOURCE ${sanitized_numerics} APPEND PROPERTY COMPILE_OPTIONS -O1)
 endif()
 
@@ -68,6 +76,7 @@ add_library(sharpen ${library_sources})
 add_library(sharpen::sharpen ALIAS sharpen)
 sharpen_configure(sharpen)
 sharpen_precompile(sharpen)
+sharpen_batch(sharpen)
 set_target_properties(sharpen PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 target_compile_features(sharpen PUBLIC cxx_std_20)

@@ -32,3 +32,17 @@ function(sharpen_precompile target)
       <fmt/format.h> ${ARGN})
   endif()
 endfunction()
+
+# With SHARPEN_UNITY, compiles the sources of a target as one for each folder; those that have flags
+# of their own stay alone. A source must not rely on that: the wheel is built without.
+function(sharpen_batch target)
+  if(SHARPEN_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      cmake_path(GET source PARENT_PATH folder)
+      cmake_path(GET folder FILENAME folder)
+      set_property(SOURCE "${source}" PROPERTY UNITY_GROUP ${folder})
+    endforeach()
+  endif()
+endfunction()
