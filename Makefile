@@ -24,14 +24,14 @@ check: ## build and run the quick tests, for daily work; only what changed is ru
 	@tools/setup
 	@tools/test check
 
-test: ## build and run the tests: optimised, in Python, under the sanitizers, fuzzed shortly
+test: ## build and run the tests: optimised, in Python, fuzzed shortly
 	@tools/setup build fuzz python
-	@tools/test release python asan $$(command -v clang++-14 >/dev/null && echo fuzz || \
+	@tools/test release python $$(command -v clang++-14 >/dev/null && echo fuzz || \
 		echo "no clang++-14 here: the readers are not fuzzed" >&2)
 
-slow: ## build and run the tests that are slow by nature (half an hour)
+slow: ## build and run the tests that are slow by nature, and those under sanitizers (half an hour)
 	@tools/setup build python browser
-	@tools/test release-slow python-slow
+	@tools/test release-slow python-slow asan
 
 times: ## measure make check, test and slow in a fresh clone, without compiler cache (an hour)
 	@tools/times
