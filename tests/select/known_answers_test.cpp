@@ -2,48 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
 
 #include "select/naive.hpp"
-#include "sharpen/market/moments.hpp"
-#include "sharpen/market/panel.hpp"
+#include "support/real_moments.hpp"
 
 namespace sharpen::select::testing {
 namespace {
 
 using layer::Net;
 using sharpen::testing::view;
-
-struct Data {
-  MatrixXd Sigma;
-  VectorXd mu;
-};
-
-std::filesystem::path data_folder() {
-  if (const char* folder = std::getenv("SHARPEN_TEST_DATA")) return folder;
-  return std::filesystem::path(SHARPEN_SOURCE_DIR) / ".." / "shared" / "data";
-}
-
-// nullopt where the file is absent.
-std::optional<Data> load(const std::string& name) {
-  if (name.starts_with("port")) {
-    const auto file = data_folder() / (name + ".txt");
-    if (!std::filesystem::exists(file)) return std::nullopt;
-    const market::Moments moments = market::read_orlib(file);
-    const Index n = moments.n();
-    return Data{Eigen::Map<const MatrixXd>(moments.covariance.data(), n, n),
-                Eigen::Map<const VectorXd>(moments.mean.data(), n)};
-  }
-  const auto file = data_folder() / (name + "_monthly_gross.csv");
-  if (!std::filesystem::exists(file)) return std::nullopt;
-  constexpr auto kind = market::PanelKind::gross_returns;
-  const market::Panel panel = market::simple_returns(market::read_panel(file, kind), kind);
-  const Eigen::Map<const sharpen::testing::RowMatrix> returns(panel.values.data(), panel.rows(),
-                                                              panel.n());
-  return Data{sharpen::testing::naive_covariance(returns, 0.0), returns.colwise().mean()};
-}
 
 struct Answer {
   const char* data;
@@ -63,8 +31,8 @@ class KnownAnswers : public ::testing::TestWithParam<Answer> {};
 
 TEST_P(KnownAnswers, AreReachedToNineDigits) {
   const Answer& answer = GetParam();
-  const std::optional<Data> data = load(answer.data);
-  if (!data) GTEST_SKIP() << answer.data << " is not in " << data_folder();
+  const auto data = sharpen::testing::real_moments(answer.data);
+  if (!data) GTEST_SKIP() << answer.data << " is not in " << sharpen::testing::data_folder();
   const bool negated = answer.oscar == 0.0;
   const VectorXd mu = negated ? VectorXd(-data->mu) : data->mu;
   const Status expected = negated ? Status::neutral_face : Status::ok;
@@ -102,8 +70,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(KnownAnswers, OneAssetWithANegatedSignalIsCash) {
   for (const char* name : {"port1", "ff25"}) {
-    const std::optional<Data> data = load(name);
-    if (!data) GTEST_SKIP() << name << " is not in " << data_folder();
+    const auto data = sharpen::testing::real_moments(name);
+    if (!data) GTEST_SKIP() << name << " is not in " << sharpen::testing::data_folder();
     for (const Optimizer o :
          {Optimizer::oscar, Optimizer::symmetric, Optimizer::greedy, Optimizer::swap})
       EXPECT_EQ(run(data->Sigma, -data->mu, 1, o).outcome.status, Status::no_signal);
