@@ -156,7 +156,11 @@ double DenseRisk::sigma_entry(Index s, Index i, Index j) const {
 void DenseRisk::column(Index s, Index j, Vec out, Vec) const {
   const double* row = sigma(s) + packed_row(j);
   std::copy(row, row + j, out.begin());
-  for (Index i = j; i < n_; ++i) out[at(i)] = sigma_entry(s, i, j);
+  out[at(j)] = 2.0 * row[j];
+  for (Index i = j + 1; i < n_; ++i) {
+    row += 4 * (i / 4) + (i % 4 == 0 ? 0 : 4);  // on to row i
+    out[at(i)] = row[j];
+  }
 }
 
 void DenseRisk::submatrix(Index s, std::span<const Index> K, Mat out, Vec) const {
