@@ -1,0 +1,56 @@
+// Portfolios of at most k names under limits. The value of a support is what the limits allow on
+// it (layer/limited.hpp); names are ranked by what they would gain, or lose about, and confirmed by
+// solving again from the last solution.
+//
+// The best portfolio of any number of names comes first; limits such as long-only hold few. Where
+// it holds more than k, names go by least loss, then (`exchange`) each is tried against the most
+// promising ones left out, while the value grows.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sharpen/base/control.hpp"
+#include "sharpen/layer/limited.hpp"
+
+namespace sharpen::select {
+
+class LimitedSearch {
+ public:
+  LimitedSearch(const layer::ObjectiveSettings& objective, const layer::Limits& limits, Index n,
+                Index k);
+
+  // w (n), with at most k entries that are not zero. Throws Interrupted once `stop` says so.
+  layer::LimitedEnd run(const risk::Risk& risk, Index sample, ConstVec mu, bool exchange, Vec w,
+                        const Stop& stop = {});
+
+ private:
+  Index held() const;
+  bool forbid_idle();
+  layer::LimitedEnd reduce(const Stop& stop);
+  void fill();
+  void rank_by_loss();
+  bool exchange_one();
+  void improve(const Stop& stop);
+  void best_alone(ConstVec mu);
+  bool restart(const risk::Risk& risk, Index sample, ConstVec mu, Vec w);
+  bool keep_if_better();
+  bool kick(Index i, const risk::Risk& risk, Index sample, ConstVec mu, Vec w, const Stop& stop);
+  void kick_all(const risk::Risk& risk, Index sample, ConstVec mu, Vec w, const Stop& stop);
+  bool exchange_out_in(double value);
+  bool exchange_in_out(double value);
+  void candidates(Index most);
+  bool try_with(Index i, double least);
+
+  layer::LimitedSolver solver_;
+  Index n_, k_;
+  std::vector<char> allowed_;
+  std::vector<Index> order_, best_;
+  std::vector<double> by_loss_, best_w_;
+  ConstVec variance_;
+  layer::LimitedState all_;  // of all names
+  Index banned_ = -1;
+  std::optional<double> best_value_;
+};
+
+}  // namespace sharpen::select
