@@ -36,6 +36,7 @@ class Cleaner {
       keep(std::move(finding));
     });
     refuse_suspects();
+    adjust_splits();
     pass_on_moves();
     handle_gaps();
     assemble();
@@ -57,6 +58,7 @@ class Cleaner {
   void keep(Finding finding);
   void adjust(const Finding& finding);
   void adjust_split(const Finding& finding);
+  void adjust_splits();
   void carry_over_print(const Finding& finding);
   void drop_asset(Index j, const std::string& reason);
   void drop_days(const Finding& finding);
@@ -76,6 +78,12 @@ class Cleaner {
   std::vector<char> keep_asset_;
   std::vector<Fate> row_;
   std::vector<char> moves_;  // (rows): a split or jump whose move shall be in no return
+  struct Split {
+    Index column, row;
+    double ratio;
+    bool fell;
+  };
+  std::vector<Split> splits_;  // of prices, to be adjusted; by column, then by row
   Cleaned out_;
 };
 
@@ -117,19 +125,37 @@ void Cleaner::adjust(const Finding& finding) {
   if (finding.rule == Rule::print) carry_over_print(finding);
 }
 
-// Earlier prices are divided or multiplied, so that the latest ones are what they are today.
 void Cleaner::adjust_split(const Finding& finding) {
   const auto m = static_cast<double>(finding.ratio);
   const bool fell = finding.size < 1.0;
-  const Index j = finding.column;
-  if (prices()) {
-    for (Index t = 0; t < finding.first_row; ++t)
-      value(t, j) = fell ? value(t, j) / m : value(t, j) * m;
-    return;
-  }
-  double& r = value(finding.first_row, j);
+  if (prices()) return splits_.push_back({finding.column, finding.first_row, m, fell});
+  double& r = value(finding.first_row, finding.column);
   const double shift = settings_.kind == PanelKind::returns ? 1.0 : 0.0;
   r = (fell ? (r + shift) * m : (r + shift) / m) - shift;
+}
+
+// Earlier prices are divided or multiplied, so that the latest ones are what they are today. From
+// the last split of an asset to its first, by all the ratios behind a row at once: whole numbers,
+// whose products are exact as long as they have 53 bits.
+void Cleaner::adjust_splits() {
+  constexpr double kExact = 0x1p53;
+  double up = 1.0, down = 1.0;
+  for (std::size_t i = splits_.size(); i-- > 0;) {
+    const auto [j, row, m, fell] = splits_[i];
+    if (i + 1 == splits_.size() || splits_[i + 1].column != j) up = down = 1.0;
+    double& more = fell ? down : up;
+    double& less = fell ? up : down;
+    if (std::fmod(less, m) == 0.0)
+      less /= m;
+    else
+      more *= m;
+    if (up != 1.0 && down != 1.0 && std::max(up, down) > kExact) {
+      up /= down;
+      down = 1.0;
+    }
+    const Index from = i > 0 && splits_[i - 1].column == j ? splits_[i - 1].row : 0;
+    for (Index t = from; t < row; ++t) value(t, j) = value(t, j) * up / down;
+  }
 }
 
 // The next row after t where the asset has a value; the number of rows if there is none.

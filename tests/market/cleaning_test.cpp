@@ -74,6 +74,23 @@ TEST_F(Modes, AdjustDividesEarlierPricesByTheWholeRatio) {
   EXPECT_EQ(result.panel, expected);
 }
 
+// In one pass, however many splits there are (tools/bounds). The products of such ratios, 3^k and
+// 2^m, share no factor, and would not fit into a double.
+TEST_F(Modes, AdjustsEveryPriceByAllTheSplitsAfterIt) {
+  constexpr Index rows = 60000, between = 20;
+  panel_ = calm(2, rows);
+  const auto today = [](Index t) { return 100.0 + 0.01 * static_cast<double>(t % 7); };
+  double level = 1.0;
+  for (Index t = rows - 1; t >= 0; --t) {
+    at(panel_, t, 1) = level * today(t);
+    if (t % between == 0) level *= level < 1.0 ? 3.0 : 0.5;
+  }
+  const Cleaned result = cleaned(OnSuspect::adjust);
+  EXPECT_EQ(result.found[static_cast<std::size_t>(Rule::split)], rows / between - 1);
+  for (Index t = 0; t < rows; ++t)
+    ASSERT_NEAR(result.panel.matrix()(t, 1) / today(t), 1.0, 1e-11) << t;
+}
+
 TEST_F(Modes, AdjustCarriesTheLastPriceOverPrintsAndPricesThatAreNone) {
   at(panel_, 20, 1) *= 10;
   at(panel_, 30, 2) = 0.0;
