@@ -46,6 +46,8 @@ std::size_t string_end(std::string_view text, std::size_t begin) {
 void refuse_depth(std::string_view text, std::string_view file_name) {
   constexpr std::string_view kBetween = "\n=,[]{}";  // what a key cannot go beyond
   std::size_t line = 1, brackets = 0, dots = 0;
+  char before = '\n';  // the last that is no space
+  bool spaced = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '#') i = std::min(text.find('\n', i), text.size());
     if (i == text.size()) break;
@@ -53,9 +55,16 @@ void refuse_depth(std::string_view text, std::string_view file_name) {
       const std::size_t end = string_end(text, i);
       line += static_cast<std::size_t>(std::count(&text[i], text.data() + end, '\n'));
       i = end - 1;
+      before = text[i];
+      spaced = false;
       continue;
     }
     const char c = text[i];
+    const bool space = c == ' ' || c == '\t';
+    // Two words without a dot between them are no key: [0.1 0.2].
+    if (spaced && !space && c != '.' && before != '.') dots = 0;
+    spaced = space;
+    if (!space) before = c;
     if (c == '\n') ++line;
     if (c == '[' || c == '{') ++brackets;
     if ((c == ']' || c == '}') && brackets > 0) --brackets;

@@ -295,6 +295,13 @@ TEST(SettingsFile, DotsAndBracketsOfTextsAndCommentsAreNoDepth) {
   }
 }
 
+TEST(SettingsFile, AListWithoutCommasIsBlamedForThem) {
+  std::string list = "beta = [0.1";
+  for (int i = 2; i < 40; ++i) list += "\t0." + std::to_string(i);
+  EXPECT_THAT(file_error("\n" + list + "]"),
+              AllOf(HasSubstr("my.toml:2:13: not valid TOML"), HasSubstr("expected comma")));
+}
+
 TEST(SettingsFile, AMistakeLeavesTheValuesAsTheyWere) {
   Values values(solve);
   const std::string before = values.to_toml();
