@@ -48,22 +48,17 @@ class Checkpoints {
       throw InputError(fmt::format(
           "{}: is a link, and checkpoints are kept there; remove it, or give another ‹--out›",
           shown(folder_)));
-    if (PathLock(folder_, PathLock::If::free).taken()) refuse_second();
-    if (!resume && fs::exists(folder_, error) && holds_any())
-      throw InputError(fmt::format(
-          "{}: holds a training that was interrupted; go on with ‹--resume›, or remove the folder",
-          shown(folder_)));
     if (fs::is_directory(model, error))
       throw InputError(fmt::format("{}: is a folder; give the name of a file", shown(model)));
     if (fs::is_regular_file(model, error) && !learn::is_model_file(model))
       throw InputError(fmt::format(
           "{}: is there already, and is no model; give another name, or remove it", shown(model)));
-    fs::create_directory(folder_, error);
-    if (error)
-      throw InputError(fmt::format("{}: cannot be made: {}; check the folder and its permissions",
-                                   shown(folder_), error.message()));
-    lock_.emplace(folder_, PathLock::If::free);
-    if (lock_->taken()) refuse_second();
+    // A training that ends removes the folder: what it removed between the two is made again.
+    for (int attempt = 0; attempt < 10 && !(lock_ && lock_->held()); ++attempt) make_and_lock();
+    if (!resume && holds_any())
+      throw InputError(fmt::format(
+          "{}: holds a training that was interrupted; go on with ‹--resume›, or remove the folder",
+          shown(folder_)));
   }
   ~Checkpoints() {
     std::error_code error;
@@ -93,10 +88,18 @@ class Checkpoints {
   }
 
  private:
-  [[noreturn]] void refuse_second() const {
-    throw InputError(fmt::format(
-        "{}: another process is training this model; wait for it, or give another ‹--out›",
-        shown(folder_)));
+  void make_and_lock() {
+    std::error_code error, ignored;
+    fs::create_directory(folder_, error);
+    const bool is_gone = error == std::errc::file_exists && !fs::exists(folder_, ignored);
+    if (error && !is_gone)
+      throw InputError(fmt::format("{}: cannot be made: {}; check the folder and its permissions",
+                                   shown(folder_), error.message()));
+    lock_.emplace(folder_, PathLock::If::free);
+    if (lock_->taken())
+      throw InputError(fmt::format(
+          "{}: another process is training this model; wait for it, or give another ‹--out›",
+          shown(folder_)));
   }
 
   fs::path folder_;

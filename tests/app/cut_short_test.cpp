@@ -269,6 +269,13 @@ TEST_F(CutShortTraining, ASecondIsToldOfTheFirst) {
   }
 }
 
+// 17: EEXIST, and then it is gone, as when the first ends at that moment.
+TEST_F(CutShortTraining, BeginsAnewWhenTheFirstEndsMeanwhile) {
+  const Finished second = run_program(train(), "", with_fault("mkdir:0:17"));
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_THAT(others(folder_.path(""), {"panel.csv", "m.sharpen"}), ::testing::IsEmpty());
+}
+
 TEST_F(CutShortTraining, GoesOnFromEveryStepToTheSameBytes) {
   ASSERT_EQ(run_program(train()).exit_code, 0);
   const std::string whole = text_of(model_);
