@@ -25,18 +25,37 @@ std::string reason(int error) { return std::generic_category().message(error); }
 [[noreturn]] void refuse(const std::filesystem::path& file, int error) {
   const std::string name = file.string();
   throw InputError(printable(name, 4 * name.size()) + ": cannot be written: " + reason(error) +
-                   "; check the folder and its permissions");
+                   (error == ENAMETOOLONG ? "; give it a shorter name"
+                                          : "; check the folder and its permissions"));
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : ".";
+}
+
+// Where the name is so long that nothing can be added, without its end.
 std::string temporary_name(const std::filesystem::path& target, int attempt) {
-  return target.string() + ".sharpen-tmp-" + std::to_string(attempt);
+  constexpr std::size_t kLongest = 230;
+  std::filesystem::path name = target;
+  if (const std::string own = target.filename().string(); own.size() > kLongest)
+    name.replace_filename(own.substr(0, kLongest));
+  return name.string() + ".sharpen-tmp-" + std::to_string(attempt);
 }
 
 [[noreturn]] void fail_with_errno() { throw std::system_error(errno, std::generic_category()); }
 
-bool wait_for_lock(int fd, int how) {
-  while (::flock(fd, how) != 0)
+// False, with errno, if it cannot be had.
+bool try_lock(int fd) {
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0)
     if (errno != EINTR) return false;
+  return true;
+}
+
+bool wait_for_lock(int fd, const Stop& stop = {}, const std::function<void()>& say = {}) {
+  for (int waits = 0; !try_lock(fd); ++waits) {
+    if (errno != EWOULDBLOCK) return false;
+    wait_for_others(waits, stop, say);
+  }
   return true;
 }
 
@@ -57,8 +76,7 @@ void sync(int fd) {
 }
 
 void sync_folder_of(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = ::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;  // a folder that may be written to and not read
   const int failed = ::fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
   ::close(fd);
@@ -118,8 +136,7 @@ class Output {
 // A file without a name, which is gone with the program however that ends; -1 where the file
 // system has none.
 int nameless_beside(const std::filesystem::path& target) {
-  const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
-  return ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  return ::open(folder_of(target).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
 // Opened anew, so that the user's mask decides the permissions, as for any new file.
@@ -130,50 +147,69 @@ Output temporary_beside(const std::filesystem::path& target) {
     const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && (errno != EEXIST || attempt == kMostAttempts)) refuse(target, errno);
     if (fd < 0) continue;
-    wait_for_lock(fd, LOCK_EX);
+    wait_for_lock(fd);
     if (leads_to(name, fd)) return {fd, std::move(name)};
     ::close(fd);  // taken for abandoned before it was locked
   }
 }
 
-void write_whole(const std::filesystem::path& file, std::string_view text, Durable durable) {
+struct Destination {
+  std::filesystem::path target;  // where links lead
+  bool exists = false;
   struct stat info {};
-  const bool exists = ::stat(file.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) refuse(file, EISDIR);
-  if (exists && !S_ISREG(info.st_mode)) {
+};
+
+Destination destination_of(const std::filesystem::path& file) {
+  if (file.empty()) throw InputError("the file name is empty; name the file to write");
+  Destination to{.target = file};
+  to.exists = ::stat(file.c_str(), &to.info) == 0;
+  if (!to.exists && errno != ENOENT) refuse(file, errno);
+  if (to.exists && S_ISDIR(to.info.st_mode)) refuse(file, EISDIR);
+  if (to.exists && ::access(file.c_str(), W_OK) != 0) refuse(file, errno);
+  if (to.exists && !S_ISREG(to.info.st_mode)) return to;
+  std::error_code ignored;
+  if (std::filesystem::is_symlink(file, ignored)) to.target = link_target(file);
+  if (::access(folder_of(to.target).c_str(), W_OK | X_OK) != 0) refuse(to.target, errno);
+  return to;
+}
+
+void write_whole(const std::filesystem::path& file, std::string_view text, Durable durable) {
+  const Destination to = destination_of(file);
+  if (to.exists && !S_ISREG(to.info.st_mode)) {
     Output output(::open(file.c_str(), O_WRONLY | O_CLOEXEC), "");
     if (output.fd() < 0) refuse(file, errno);
     output.write(text);
     return output.check();
   }
-  if (exists && ::access(file.c_str(), W_OK) != 0) refuse(file, errno);
-  // A symbolic link is kept, and its target replaced.
-  const std::filesystem::path target = exists ? std::filesystem::canonical(file) : file;
   const auto fill_and_keep = [&](Output& output) {
     output.write(text);
-    if (exists) static_cast<void>(::fchmod(output.fd(), info.st_mode & 0777));
+    if (to.exists) static_cast<void>(::fchmod(output.fd(), to.info.st_mode & 0777));
     if (durable == Durable::yes) sync(output.fd());
-    if (!output.give_name(target)) return false;
+    if (!output.give_name(to.target)) return false;
     output.check();
-    output.keep_as(target);
-    if (durable == Durable::yes) sync_folder_of(target);
+    output.keep_as(to.target);
+    if (durable == Durable::yes) sync_folder_of(to.target);
     return true;
   };
-  if (const int fd = nameless_beside(target); fd >= 0) {
-    wait_for_lock(fd, LOCK_EX);
+  if (const int fd = nameless_beside(to.target); fd >= 0) {
+    wait_for_lock(fd);
     Output nameless(fd, "");
     if (fill_and_keep(nameless)) return;
   }
-  Output named = temporary_beside(target);
+  Output named = temporary_beside(to.target);
   fill_and_keep(named);
 }
 
 }  // namespace
 
-PathLock::PathLock(const std::filesystem::path& path, If when)
-    : fd_(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {
+PathLock::PathLock(const std::filesystem::path& path)
+    : fd_(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)) {}
+
+PathLock::PathLock(const std::filesystem::path& path, If when, const Stop& stop,
+                   const std::function<void()>& say)
+    : PathLock(path) {
   if (fd_ < 0) return;
-  if (!wait_for_lock(fd_, when == If::waiting ? LOCK_EX : LOCK_EX | LOCK_NB)) {
+  if (when == If::waiting ? !wait_for_lock(fd_, stop, say) : !try_lock(fd_)) {
     if (errno == EWOULDBLOCK) state_ = State::taken;
   } else if (leads_to(path, fd_)) {
     state_ = State::held;
@@ -185,7 +221,6 @@ PathLock::~PathLock() {
 }
 
 void write_file(const std::filesystem::path& file, std::string_view text, Durable durable) {
-  if (file.empty()) throw InputError("the file name is empty; name the file to write");
   try {
     write_whole(file, text, durable);
   } catch (const std::system_error& error) {
@@ -194,6 +229,8 @@ void write_file(const std::filesystem::path& file, std::string_view text, Durabl
                              ": could not be written: " + reason(error.code().value()));
   }
 }
+
+void check_writable(const std::filesystem::path& file) { destination_of(file); }
 
 std::filesystem::path link_target(const std::filesystem::path& file) {
   namespace fs = std::filesystem;

@@ -7,6 +7,7 @@
 
 #include "command/json_keys.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/output_folder.hpp"
 #include "sharpen/market/panel.hpp"
@@ -183,6 +184,7 @@ Diagnosis doctor_answer(const settings::Values& values, std::optional<market::Me
                         const Log& log) {
   market::check_panel_settings(values);
   keep_inputs(values, {"out"});
+  if (values.has("out")) check_writable(values.text("out"));
   if (panel) check(panel->raw);
   Diagnosis diagnosis = diagnose(values, market::raw_panel(values, std::move(panel), log));
   if (values.has("out")) write_cleaned(values.text("out"), diagnosis);

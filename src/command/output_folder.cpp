@@ -36,35 +36,44 @@ void remove_ours(const fs::path& folder, const std::vector<std::string>& known) 
   ::rmdir(folder.c_str());
 }
 
-std::string temporary_prefix(const fs::path& beside) {
-  return "." + beside.filename().string() + ".sharpen-";
+// Of a name so long that nothing can be added, without its end.
+std::string temporary_prefix(const fs::path& folder) {
+  constexpr std::size_t kLongest = 230;
+  return "." + folder.filename().string().substr(0, kLongest) + ".sharpen-";
 }
 
 // Locked as long as its maker lives. Removed with what is ours in it, unless it was moved away.
 class TemporaryFolder {
  public:
-  TemporaryFolder(const fs::path& beside, const std::vector<std::string>& known) : known_(known) {
-    while (path_.empty()) make(beside);
-    // mkdtemp keeps others out; results get what the folder had, or what any new one gets.
-    const mode_t mask = umask(0);
-    umask(mask);
+  // In `parent`, for what `folder` is to hold.
+  TemporaryFolder(const fs::path& parent, const fs::path& folder,
+                  const std::vector<std::string>& known)
+      : known_(known) {
+    // Results get the permissions that the folder had, or what any new one gets.
     struct stat former {};
-    const bool replaces = ::stat(beside.c_str(), &former) == 0;
-    if (replaces) static_cast<void>(!::chown(path_.c_str(), former.st_uid, former.st_gid));
-    ::chmod(path_.c_str(), replaces ? former.st_mode & 07777 : 0777 & ~mask);
+    const bool replaces = ::stat(folder.c_str(), &former) == 0;
+    const fs::path prefix = parent / temporary_prefix(folder);
+    for (int attempt = 0; path_.empty() && error_ == 0; ++attempt)
+      make(prefix.string() + std::to_string(attempt), replaces ? 0700 : 0777);
+    if (!replaces || error_ != 0) return;
+    static_cast<void>(!::chown(path_.c_str(), former.st_uid, former.st_gid));
+    ::chmod(path_.c_str(), former.st_mode & 07777);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() { remove_ours(path_, known_); }
+  ~TemporaryFolder() {
+    if (!path_.empty()) remove_ours(path_, known_);
+  }
 
   const fs::path& path() const { return path_; }
+  int error() const { return error_; }  // why there is none; 0: there is
 
  private:
-  void make(const fs::path& beside) {
-    std::string name = (beside.parent_path() / (temporary_prefix(beside) + "XXXXXX")).string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw Failure(fmt::format("cannot make a folder in {}: {}", shown(beside.parent_path()),
-                                std::strerror(errno)));
+  void make(const std::string& name, mode_t mode) {
+    if (::mkdir(name.c_str(), mode) != 0) {
+      if (errno != EEXIST) error_ = errno;
+      return;
+    }
     lock_.emplace(name, PathLock::If::waiting);
     std::error_code ignored;
     if (fs::exists(name, ignored)) path_ = name;  // else taken for abandoned before it was locked
@@ -72,18 +81,20 @@ class TemporaryFolder {
 
   const std::vector<std::string>& known_;
   fs::path path_;
+  int error_ = 0;
   std::optional<PathLock> lock_;
 };
 
-// What killed runs have left beside the folder.
-void remove_abandoned(const fs::path& beside, const std::vector<std::string>& known) {
-  const std::string prefix = temporary_prefix(beside);
+// What killed runs have left for the folder in `parent`.
+void remove_abandoned(const fs::path& parent, const fs::path& folder,
+                      const std::vector<std::string>& known) {
+  const std::string prefix = temporary_prefix(folder);
   std::vector<fs::path> found;
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(beside.parent_path(), ignored))
+  for (const auto& entry : fs::directory_iterator(parent, ignored))
     if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
-  for (const fs::path& folder : found)
-    if (const PathLock lock(folder, PathLock::If::free); lock.held()) remove_ours(folder, known);
+  for (const fs::path& left : found)
+    if (const PathLock lock(left, PathLock::If::free); lock.held()) remove_ours(left, known);
 }
 
 void write_result(const fs::path& file, const std::string& text) {
@@ -93,8 +104,8 @@ void write_result(const fs::path& file, const std::string& text) {
   const int reason = errno;
   if (out != nullptr) fine = std::fclose(out) == 0 && fine;
   if (!fine)
-    throw Failure(fmt::format("cannot write {}: {}", shown(file.filename()),
-                              std::strerror(reason != 0 ? reason : errno)));
+    throw Failure(fmt::format("cannot write {}: {}; make room, or choose another ‹--out›",
+                              shown(file.filename()), std::strerror(reason != 0 ? reason : errno)));
 }
 
 [[noreturn]] void fail_move(const fs::path& to, int error, std::string_view rest = "") {
@@ -137,7 +148,8 @@ OutputFolder::OutputFolder(const fs::path& folder, bool force, std::string comma
   std::error_code error;
   folder_ = fs::weakly_canonical(fs::absolute(folder, error), error);
   if (error)
-    throw InputError(fmt::format("out = {} cannot be used: {}", shown(folder), error.message()));
+    throw InputError(fmt::format("out = {} cannot be used: {}; choose another name", shown(folder),
+                                 error.message()));
   // A slash at the end leaves an empty name.
   if (!folder_.has_filename()) folder_ = folder_.parent_path();
   check();
@@ -155,15 +167,18 @@ void OutputFolder::check() const {
   while (!fs::exists(ancestor, ignored) && ancestor.has_relative_path())
     ancestor = ancestor.parent_path();
   if (!fs::is_directory(ancestor, ignored))
-    throw InputError(fmt::format("out = {} cannot be made: {} is not a folder", shown(folder_),
-                                 shown(ancestor)));
-  if (fs::exists(folder_, ignored) && access(folder_.c_str(), W_OK | X_OK) != 0)
+    throw InputError(fmt::format("out = {} cannot be made: {} is not a folder; choose another name",
+                                 shown(folder_), shown(ancestor)));
+  const bool exists = fs::exists(folder_, ignored);
+  if (exists && access(folder_.c_str(), W_OK | X_OK) != 0)
     throw InputError(fmt::format(
         "out = {} may not be written to; change its permissions, or choose another folder",
         shown(folder_)));
-  if (access(ancestor.c_str(), W_OK | X_OK) != 0)
-    throw InputError(fmt::format("out = {} cannot be made: no permission to write to {}",
-                                 shown(folder_), shown(ancestor)));
+  if (!exists && access(ancestor.c_str(), W_OK | X_OK) != 0)
+    throw InputError(
+        fmt::format("out = {} cannot be made: no permission to write to {}; change its "
+                    "permissions, or choose another folder",
+                    shown(folder_), shown(ancestor)));
   for (const std::string& name : known_)
     if (fs::is_directory(fs::symlink_status(folder_ / name, ignored)))
       throw InputError(fmt::format("out = {} holds a folder called {}; choose another folder",
@@ -181,6 +196,7 @@ std::string OutputFolder::first_stranger() const {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder_, ignored)) {
     const std::string name = entry.path().filename().string();
+    if (name.starts_with(temporary_prefix(folder_))) continue;
     all.push_back(name);
     if (std::ranges::find(known_, name) == known_.end()) strangers.push_back(name);
   }
@@ -197,23 +213,37 @@ OutputFolder::State OutputFolder::state() const {
   return first_stranger().empty() && !error ? State::ours : State::foreign;
 }
 
-void OutputFolder::write(const std::vector<std::pair<std::string, std::string>>& files) const {
+void OutputFolder::write(const Files& files, const Log& log, const Stop& stop) const {
+  const fs::path parent = folder_.parent_path();
   std::error_code error;
-  fs::create_directories(folder_.parent_path(), error);
+  fs::create_directories(parent, error);
   if (error)
-    throw Failure(fmt::format("cannot make {}: {}", shown(folder_.parent_path()), error.message()));
-  remove_abandoned(folder_, known_);
-  const TemporaryFolder temporary(folder_, known_);
-  for (const auto& [name, text] : files) write_result(temporary.path() / name, text);
-  move_in(temporary.path());
+    throw Failure(
+        fmt::format("cannot make {}: {}; choose another ‹--out›", shown(parent), error.message()));
+  for (const fs::path& place : {parent, folder_}) remove_abandoned(place, folder_, known_);
+  int failed = put(parent, files, log, stop);
+  const bool elsewhere = failed == EXDEV || failed == EACCES || failed == EPERM || failed == EROFS;
+  if (elsewhere && fs::exists(folder_, error)) failed = put(folder_, files, log, stop);
+  if (failed != 0) fail_move(folder_, failed, "; choose another ‹--out›");
 }
 
-void OutputFolder::move_in(const fs::path& from) const {
+int OutputFolder::put(const fs::path& parent, const Files& files, const Log& log,
+                      const Stop& stop) const {
+  const TemporaryFolder temporary(parent, folder_, known_);
+  if (temporary.error() != 0) return temporary.error();
+  for (const auto& [name, text] : files) write_result(temporary.path() / name, text);
+  return move_in(temporary.path(), log, stop);
+}
+
+int OutputFolder::move_in(const fs::path& from, const Log& log, const Stop& stop) const {
   // One run at a time: two that end together must not mix their files. Whoever waited may find that
   // the folder was exchanged meanwhile.
   std::optional<PathLock> lock;
   for (int attempt = 0; attempt < 10 && !(lock && lock->held()); ++attempt)
-    lock.emplace(folder_, PathLock::If::waiting);
+    lock.emplace(folder_, PathLock::If::waiting, stop, [&] {
+      log.warning(fmt::format("{}: another program has it locked; waiting until it lets go",
+                              shown(folder_)));
+    });
   check();  // again: the work may have taken hours
   std::error_code error;
   const State now = state();
@@ -222,18 +252,19 @@ void OutputFolder::move_in(const fs::path& from) const {
   if (now == State::foreign || stood_in) return replace_files(from);
   if (now == State::ours) {
     // Exchanged in one step; what was there is removed under the temporary name.
-    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, folder_.c_str(), RENAME_EXCHANGE) == 0) return;
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, folder_.c_str(), RENAME_EXCHANGE) == 0)
+      return 0;
     return replace_files(from);
   }
-  if (std::rename(from.c_str(), folder_.c_str()) == 0) return;
-  if (now == State::fresh && errno != ENOTEMPTY && errno != EEXIST) fail_move(folder_, errno);
+  if (std::rename(from.c_str(), folder_.c_str()) == 0) return 0;
+  if (now == State::fresh && errno != ENOTEMPTY && errno != EEXIST) return errno;
   // An empty folder that cannot be replaced, such as a mount point, or another run came first.
-  now == State::fresh ? move_in(from) : replace_files(from);
+  return now == State::fresh ? move_in(from, log, stop) : replace_files(from);
 }
 
 // One by one. Meanwhile metrics.json says that the folder is not whole, and it is the last to be
 // replaced: at every moment there is one result, whole, or a folder that says it has none.
-void OutputFolder::replace_files(const fs::path& from) const {
+int OutputFolder::replace_files(const fs::path& from) const {
   // Only of a result that was ours may files be left over.
   const nlohmann::json former = former_result(folder_, command_);
   const bool replaces = former.is_object() && former.value("replaces", true);
@@ -243,23 +274,23 @@ void OutputFolder::replace_files(const fs::path& from) const {
                                   "this folder is being written, or its writing was "
                                   "cut short; run the same command again"}};
   write_result(from / kMarker, marker.dump(2) + "\n");
-  const auto move = [&](const char* name, const char* as, std::string_view rest) {
-    if (std::rename((from / name).c_str(), (folder_ / as).c_str()) != 0)
-      fail_move(folder_, errno, rest);
+  const auto move = [&](const char* name, const char* as) {
+    return std::rename((from / name).c_str(), (folder_ / as).c_str()) == 0;
   };
-  move(kMarker, kMetrics, "");
+  if (!move(kMarker, kMetrics)) return errno;
   constexpr std::string_view kNow =
       "; its metrics.json says that it is not whole: run the same command again";
   std::error_code error;
   for (const std::string& name : known_) {
     if (name == kMetrics) continue;
     if (fs::exists(from / name, error)) {
-      move(name.c_str(), name.c_str(), kNow);
+      if (!move(name.c_str(), name.c_str())) fail_move(folder_, errno, kNow);
     } else if (replaces && !fs::remove(folder_ / name, error) && error) {
       fail_move(folder_, error.value(), kNow);
     }
   }
-  move(kMetrics, kMetrics, kNow);
+  if (!move(kMetrics, kMetrics)) fail_move(folder_, errno, kNow);
+  return 0;
 }
 
 void keep_inputs(const settings::Values& values, std::initializer_list<std::string_view> outputs) {

@@ -214,6 +214,8 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
                           const Control& control) {
   check_settings(values, inputs);
   keep_inputs(values, {"out", "trades"});
+  for (const char* output : {"out", "trades"})
+    if (values.has(output)) check_writable(values.text(output));
   const Threads threads(static_cast<int>(values.integer("threads")));
   Prediction prediction(values);
   prediction.input =

@@ -1,6 +1,7 @@
 #include "sharpen/command/simulate.hpp"
 
 #include "command/json_keys.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/market/panel.hpp"
 
 namespace sharpen::command {
@@ -32,6 +33,7 @@ market::SimulationSettings simulation_settings(const settings::Values& values) {
 
 SimulateAnswer simulate_answer(const settings::Values& values, bool expected, const Stop& stop) {
   SimulateAnswer answer{.settings = simulation_settings(values)};
+  if (values.has("out")) check_writable(values.text("out"));
   if (expected)
     answer.market = market::simulate_market(answer.settings, stop);
   else

@@ -143,8 +143,7 @@ TEST_P(ReplacedRun, IsTheOldTheNewOrSaysThatItIsNeither) {
       SCOPED_TRACE(what + " at step " + std::to_string(step));
       ASSERT_LT(step, 40);
       put_back(before);
-      code =
-          run(replace, "rename,renameat2,mkdtemp:" + std::to_string(step) + ":" + what).exit_code;
+      code = run(replace, "rename,renameat2,mkdir:" + std::to_string(step) + ":" + what).exit_code;
       ASSERT_THAT(code, ::testing::AnyOf(0, what == "kill" ? kKilled : 1));
       expect_whole_or_refused(before, after);
     }
@@ -197,6 +196,36 @@ TEST_F(CutShort, OnlyWhatKilledRunsHaveLeftIsRemoved) {
   EXPECT_EQ(text_of(folder_.path(".mx.backup/returns.csv")), "mine");
   EXPECT_EQ(text_of(folder_.path(".mx.sharpen-alive1/returns.csv")), "half");
   EXPECT_EQ(text_of(folder_.path(".mx.sharpen-theirs/notes.txt")), "mine");
+}
+
+// Where nothing can be moved from beside it (18: EXDEV), or nothing be made there (13: EACCES).
+TEST_F(CutShort, AMountPointOrAFolderWhoseParentIsClosedIsWrittenTo) {
+  const std::string out = folder_.path("mx");
+  const auto backtest = [&](const char* lookback, const char* fault) {
+    Surroundings surroundings = with_fault(fault);
+    surroundings.variables.emplace_back("SHARPEN_NO_EXCHANGE=1");
+    return run_program({"backtest", "--returns", returns_, "--lookback", lookback, "--out", out},
+                       "", surroundings);
+  };
+  for (const char* fault : {"rename:0:18", "mkdir:0:13", "mkdir:0:30"}) {
+    fs::remove_all(out);
+    fs::create_directory(out);
+    for (const char* lookback : {"10", "12"}) {
+      ASSERT_EQ(backtest(lookback, "").exit_code, 0);
+      const Files expected = files_of(out);
+      fs::remove_all(out + "/returns.csv");
+      const Finished run = backtest(lookback, fault);
+      EXPECT_EQ(run.exit_code, 0) << fault << run.err;
+      EXPECT_EQ(files_of(out), expected);
+      EXPECT_THAT(others(out, {"returns.csv", "weights.csv", "trades.csv", "weights_last.csv",
+                               "metrics.json"}),
+                  ::testing::IsEmpty());
+    }
+  }
+  // What a killed run has left in it neither hinders nor stays.
+  ASSERT_EQ(backtest("10", "rename:1+:kill").exit_code, kKilled);
+  EXPECT_EQ(backtest("10", "").exit_code, 0);
+  EXPECT_THAT(others(folder_.path(""), {"panel.csv", "mx"}), ::testing::IsEmpty());
 }
 
 TEST_F(CutShort, AFileThatIsReplacedLeavesNoOther) {

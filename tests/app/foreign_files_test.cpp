@@ -69,6 +69,48 @@ TEST_F(ForeignFiles, OfTheNamesOfAResultStayWhereThereWasNone) {
   EXPECT_TRUE(fs::exists(out + "/benchmark.csv"));
 }
 
+TEST_F(ForeignFiles, ALinkToNoFileYetStaysAndLeadsToTheResult) {
+  fs::create_directory(folder.path("elsewhere"));
+  fs::create_symlink("elsewhere/clean.csv", folder.path("link.csv"));
+  const Finished run = run_program({"doctor", prices, "--out", folder.path("link.csv")});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(fs::is_symlink(folder.path("link.csv")));
+  EXPECT_TRUE(fs::is_regular_file(folder.path("elsewhere/clean.csv")));
+  fs::create_symlink("round.csv", folder.path("round.csv"));
+  EXPECT_EQ(run_program({"doctor", prices, "--out", folder.path("round.csv")}).exit_code, 2);
+  EXPECT_TRUE(fs::is_symlink(folder.path("round.csv")));
+}
+
+// Nothing can be added to names of 250 characters; 256 are too many for any file.
+TEST_F(ForeignFiles, NamesAsLongAsTheyMayBeAreWritten) {
+  const std::string file = folder.path(std::string(250, 'f')),
+                    out = folder.path(std::string(250, 'd'));
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_EQ(run_program({"doctor", prices, "--out", file}).exit_code, 0);
+    EXPECT_EQ(backtest(out).exit_code, 0);
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path("")), {}), 3);
+}
+
+// Before the input is looked at, which is not there.
+TEST_F(ForeignFiles, WhatCannotBeWrittenIsRefusedBeforeTheWork) {
+  const std::string none = folder.path("none.csv"), large(256, 'f');
+  const auto refused = [&](const std::vector<std::string>& flags, const char* why) {
+    const Finished run = run_program(flags);
+    EXPECT_EQ(run.exit_code, 2);
+    EXPECT_THAT(run.err, HasSubstr(why));
+  };
+  for (const std::string& out : {folder.path("none/x.csv"), folder.path(large)}) {
+    const bool is_long = out.size() > 256;
+    const char* why = is_long ? ": cannot be written: File name too long; give it a shorter name"
+                              : ": cannot be written: No such file or directory; check the folder";
+    refused({"doctor", none, "--out", out}, why);
+    refused({"predict", "--model", none, "--prices", none, "--trades", out}, why);
+  }
+  refused({"backtest", "--prices", none, "--out", folder.path(large)},
+          "cannot be used: File name too long; choose another name");
+}
+
 TEST_F(ForeignFiles, APrivateFolderStaysPrivate) {
   const std::string out = folder.path("private");
   ASSERT_EQ(::mkdir(out.c_str(), 0700), 0);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/market/simulate.hpp"
 #include "support/program.hpp"
@@ -82,6 +83,17 @@ TEST_F(Interrupting, SlowEndsWithTheSameCodeFromTheStart) {
   const std::string file = prices(400, 130);
   for (const int wait_ms : {0, 5, 20, 60, 120})
     expect_end({"backtest", "--prices", file, "--optimizer", "sdr", "--sdr-gap", "1e-9"}, wait_ms);
+}
+
+TEST_F(Interrupting, SlowEndsAWaitForAFolderThatAnotherProgramHasLocked) {
+  const std::string file = prices(5, 200), out = folder_.path("out");
+  const std::vector<std::string> flags = {"backtest", "--prices", file, "--optimizer",
+                                          "equal",    "--out",    out};
+  std::filesystem::create_directory(out);
+  const PathLock lock(out, PathLock::If::free);
+  ASSERT_TRUE(lock.held());
+  expect_end(flags, 1500);
+  EXPECT_TRUE(std::filesystem::is_empty(out));
 }
 
 // Shells start work in the background so: Ctrl-C is for what stands in the foreground.

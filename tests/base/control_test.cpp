@@ -5,12 +5,14 @@
 
 #include <atomic>
 
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/threads.hpp"
+#include "support/files.hpp"
 
 namespace sharpen {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(Control, WithoutFunctionsAsksAndTellsNobody) {
   const Control control;
@@ -24,6 +26,20 @@ TEST(Control, WithoutFunctionsAsksAndTellsNobody) {
 TEST(Control, ThrowsWhenAskedToStop) {
   const Control control{.stop = [] { return true; }};
   EXPECT_THROW(control.ask(), Interrupted);
+}
+
+TEST(PathLock, SaysThatItWaitsAndCanBeStopped) {
+  const testing::Folder folder;
+  const PathLock first(folder.path(""), PathLock::If::free);
+  ASSERT_TRUE(first.held());
+  EXPECT_TRUE(PathLock(folder.path(""), PathLock::If::free).taken());
+  int said = 0;
+  const auto wait = [&] {
+    PathLock(
+        folder.path(""), PathLock::If::waiting, [&] { return said > 0; }, [&] { ++said; });
+  };
+  EXPECT_THROW(wait(), Interrupted);
+  EXPECT_EQ(said, 1);
 }
 
 TEST(Conductor, CountsPiecesAndIsSilentAboutNone) {

@@ -1,10 +1,13 @@
 // Long work that somebody waits for: what it does now, how far it is, and whether to give up.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
 #include <string_view>
+#include <thread>
 
 #include "sharpen/base/view.hpp"
 
@@ -21,6 +24,15 @@ using Stop = std::function<bool()>;
 
 inline void ask(const Stop& stop) {
   if (stop && stop()) throw Interrupted();
+}
+
+// A short sleep before somebody else's lock is tried again, the `waits`-th in a row: asks `stop`
+// first, and calls `say`, if there is one, after a second and every minute. Throws Interrupted.
+inline void wait_for_others(int waits, const Stop& stop, const std::function<void()>& say) {
+  constexpr int kLongest = 50, kLong = 40, kMinute = 1200;  // milliseconds; waits
+  ask(stop);
+  if (say && waits % kMinute == kLong) say();
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(waits + 1, kLongest)));
 }
 
 // Each may be empty. Called by one thread at a time, but for `stop`: any thread may ask it.

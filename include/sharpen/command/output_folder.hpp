@@ -1,9 +1,11 @@
 // A folder of results, written whole or not at all: into a temporary folder beside it, which then
-// takes its name. A folder that holds something else is refused, or, by force, gets our files
+// takes its name; or in it, where nothing can be written beside it or moved from there (a mount
+// point). A folder that holds something else is refused, or, by force, gets our files
 // beside what it holds: nothing that is not ours is ever removed.
 //
-// Where files must be replaced one by one (beside others, in the folder one stands in, on file
-// systems that exchange no names), metrics.json first becomes a note that the folder is not whole,
+// Where files must be replaced one by one (beside others, in the folder one stands in or that is a
+// mount point, on file systems that exchange no names), metrics.json first becomes a note that the
+// folder is not whole,
 // `{"command": ..., "incomplete": ...}`, and last the new one. Readers refuse such a folder; the
 // next run replaces it.
 #pragma once
@@ -16,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "sharpen/base/control.hpp"
+#include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::command {
@@ -33,16 +37,21 @@ class OutputFolder {
 
   // Names and contents, metrics.json among them. Throws Failure if something cannot be written,
   // leaving what was there or a folder that says it is not whole. Removes what runs that were
-  // killed have left.
-  void write(const std::vector<std::pair<std::string, std::string>>& files) const;
+  // killed have left. Whoever has locked the folder is waited for: `log` is told so, and `stop`
+  // ends it with Interrupted.
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  void write(const Files& files, const Log& log = {}, const Stop& stop = {}) const;
 
  private:
   enum class State { fresh, empty, ours, foreign };
   State state() const;
   std::string first_stranger() const;  // "" if there is none
   void check() const;
-  void move_in(const std::filesystem::path& from) const;
-  void replace_files(const std::filesystem::path& from) const;
+  // From a temporary folder in `parent`. 0, or why that is no place to do it from.
+  int put(const std::filesystem::path& parent, const Files& files, const Log& log,
+          const Stop& stop) const;
+  int move_in(const std::filesystem::path& from, const Log& log, const Stop& stop) const;
+  int replace_files(const std::filesystem::path& from) const;
 
   std::filesystem::path folder_;  // absolute, links resolved
   bool force_;
