@@ -201,7 +201,7 @@ void run_report(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
   const command::ReportAnswer answer = [&] {
     Progress progress;
-    return command::report_answer(values, control_of(progress));
+    return command::report_answer(values, control_of(progress), log_of(values));
   }();
   print_answer(values, answer, command::report_json, report_text);
 }

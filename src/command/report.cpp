@@ -195,9 +195,10 @@ void check_report_file(const fs::path& out, const fs::path& study, bool force) {
 }
 
 std::shared_ptr<const ReadStudy> read_study(const Values& values, const std::string& file,
-                                            study::Detail detail, const Control& control) {
+                                            study::Detail detail, const Control& control,
+                                            const Log& log) {
   const Threads threads(static_cast<int>(values.integer("threads")));
-  study::Results results = study::read_store(file, detail);
+  study::Results results = study::read_store(file, detail, log, control.stop);
   control.begin("testing differences");
   report::Summary summary =
       report::summarize(results,
@@ -221,19 +222,22 @@ ReportAnswer report_of(std::shared_ptr<const ReadStudy> study, Format format,
   return answer;
 }
 
-ReportAnswer report_answer(const Values& values, const Control& control) {
+ReportAnswer report_answer(const Values& values, const Control& control, const Log& log) {
   const fs::path file = study_file(values);
   const bool force = values.flag("force");
   if (values.has("out")) check_report_file(values.text("out"), file, force);
   const Format format = format_of(values);
   const fs::path out = place_of(values, format, file);
-  if (!out.empty()) check_report_file(out, file, force);
+  if (!out.empty()) {
+    check_report_file(out, file, force);
+    check_writable(out);
+  }
   const bool page = format == Format::html;
   const std::vector<std::string> names =
       values.has("table") ? values.list("table") : std::vector<std::string>();
   ReportAnswer answer =
       report_of(read_study(values, file.string(),
-                           page ? study::Detail::all : study::Detail::returns, control),
+                           page ? study::Detail::all : study::Detail::returns, control, log),
                 format, names);
   answer.out = out.string();
   if (!out.empty()) write_file(out, answer.text);

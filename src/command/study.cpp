@@ -39,18 +39,20 @@ void make_folder(const fs::path& folder) {
                                  shown(folder), error.message()));
 }
 
-bool holds_study(const fs::path& file) {
+bool holds_study(const fs::path& file, const Log& log, const Stop& stop) {
   try {
-    static_cast<void>(study::read_store(file, study::Detail::states));
+    static_cast<void>(study::read_store(file, study::Detail::states, log, stop));
     return true;
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::runtime_error&) {
     return false;
   }
 }
 
 // --force: what is there gets another name, and everybody is told which.
-void set_aside(const fs::path& file, const Log& log) {
-  const std::string_view what = holds_study(file) ? "study" : "file";
+void set_aside(const fs::path& file, const Log& log, const Stop& stop) {
+  const std::string_view what = holds_study(file, log, stop) ? "study" : "file";
   const fs::path other = study::set_aside(file);
   if (!other.empty())
     log.warning(fmt::format("the {} that was there is now {}", what, shown(other)));
@@ -72,18 +74,18 @@ study::RunSettings run_settings(const Values& values) {
           .retry = values.flag("retry")};
 }
 
-StudyAnswer listed(const fs::path& file) {
+StudyAnswer listed(const fs::path& file, const Log& log, const Stop& stop) {
   std::error_code ignored;
   if (!fs::exists(file, ignored))
     throw InputError(
         fmt::format("{}: there is no study; give ‹--out DIR›, the folder of one", shown(file)));
   return {.action = Action::list,
           .file = file,
-          .results = study::read_store(file, study::Detail::states)};
+          .results = study::read_store(file, study::Detail::states, log, stop)};
 }
 
 StudyAnswer estimated(const Values& values, const study::Plan& plan, const fs::path& file,
-                      const Log& log) {
+                      const Log& log, const Stop& stop) {
   const study::RunSettings settings = run_settings(values);
   StudyAnswer answer{.action = Action::dry_run, .file = file};
   answer.threads = Threads(settings.threads).count();
@@ -91,8 +93,8 @@ StudyAnswer estimated(const Values& values, const study::Plan& plan, const fs::p
   std::vector<study::CellState> states(plan.results.cells.size(), study::CellState::missing);
   std::set<std::string> kept;
   if (!values.flag("force")) {
-    states = study::states_in(file, plan.results);
-    kept = study::kept_in(file);
+    states = study::states_in(file, plan.results, log, stop);
+    kept = study::kept_in(file, log, stop);
   }
   answer.warnings = warnings_of(plan, log);
   answer.estimate = study::estimate_study(plan, states, settings, kept);
@@ -102,7 +104,7 @@ StudyAnswer estimated(const Values& values, const study::Plan& plan, const fs::p
 StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::path& file,
                      const Log& log, const Control& control, const study::Watch& watch) {
   make_folder(file.parent_path());
-  if (values.flag("force")) set_aside(file, log);
+  if (values.flag("force")) set_aside(file, log, control.stop);
   StudyAnswer answer{.action = Action::run, .file = file};
   {
     study::Store store(file, plan.results, log, control.stop);
@@ -110,7 +112,7 @@ StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::pa
     control.begin(fmt::format("study {}", plan.results.name));
     answer.tally = study::run_study(plan, store, run_settings(values), log, control, watch);
   }
-  answer.results = study::read_store(file, study::Detail::states);
+  answer.results = study::read_store(file, study::Detail::states, log, control.stop);
   return answer;
 }
 
@@ -231,13 +233,13 @@ StudyAnswer study_answer(const Values& values, const Log& log, const Control& co
                          const study::Watch& watch) {
   const bool described = values.has("config") || values.has("preset");
   if (values.flag("list") && (values.has("out") || !described))
-    return listed(file_of(values, "study"));
+    return listed(file_of(values, "study"), log, control.stop);
   const study::Grid grid = study::grid_of(values);
   if (values.flag("print-config")) return {.action = Action::config, .config = grid.toml};
   const fs::path file = file_of(values, grid.name);
-  if (values.flag("list")) return listed(file);
+  if (values.flag("list")) return listed(file, log, control.stop);
   const study::Plan plan = study::plan_study(grid, log);
-  if (values.flag("dry-run")) return estimated(values, plan, file, log);
+  if (values.flag("dry-run")) return estimated(values, plan, file, log, control.stop);
   return computed(values, plan, file, log, control, watch);
 }
 

@@ -322,12 +322,13 @@ void write_texts(Connection& connection, std::string_view sql, Id owner,
     row.run(owner, static_cast<Id>(at), storable(texts[at], kLongestText));
 }
 
-std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan) {
+std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan,
+                                 const Log& log, const Stop& stop) {
   std::vector<CellState> states(plan.cells.size(), CellState::missing);
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return states;
   const Results planned = checked_plan(plan);
-  const Results stored = read_store(file, Detail::states);
+  const Results stored = read_store(file, Detail::states, log, stop);
   check_same_study(planned, stored, printable(file.string(), 400));
   const std::vector<Place> places = places_of(keys_of(planned), keys_of(stored));
   for (std::size_t at = 0; at < states.size(); ++at)

@@ -231,10 +231,38 @@ auto read_file(const std::filesystem::path& file, const Read& read, const std::s
   return read(connection);
 }
 
-// What `read` finds in a file that may come from anyone, or why nothing can be found there.
+// What `read` finds, in a copy if need be.
 template <class Read>
-auto read_any(const std::filesystem::path& file, const Read& read) {
-  const std::string name = printable(file.string(), kLongestName);
+auto read_in_order(const std::filesystem::path& file, const Read& read, const std::string& name) {
+  try {
+    check_beside(file);
+    return read_file(file, read, name, kAnySize);
+  } catch (const SqliteError& error) {
+    if (error.extended != SQLITE_READONLY_ROLLBACK) throw;
+    // A process that was killed in the middle of a write has left a journal beside the file.
+    const OrderedCopy copy(file, name);
+    return read_file(copy.file(), read, name, copy.bytes());
+  }
+}
+
+// Unless it passes.
+void fail_to_read(const std::string& name, const SqliteError& error) {
+  const int code = error.code;
+  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) return;
+  if (code == SQLITE_NOTADB)
+    throw InputError(
+        fmt::format("{}: is not a study: it is no SQLite file; name the study.db "
+                    "that `‹sharpen study --out›` has written",
+                    name));
+  if (code == SQLITE_NOMEM) throw std::bad_alloc();
+  if (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM)
+    throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions", name,
+                                 error.what()));
+  throw InputError(
+      fmt::format("{}: is damaged: {}; copy it again, or run the study again", name, error.what()));
+}
+
+void check_is_file(const std::filesystem::path& file, const std::string& name) {
   std::error_code failed;
   const auto status = std::filesystem::status(file, failed);
   if (!std::filesystem::status_known(status))
@@ -247,36 +275,29 @@ auto read_any(const std::filesystem::path& file, const Read& read) {
     throw InputError(fmt::format("{}: is a folder; name the study.db in it", name));
   if (!std::filesystem::is_regular_file(status))
     throw InputError(fmt::format("{}: is not a file; name a study.db", name));
-  try {
+}
+
+// What `read` finds in a file that may come from anyone, or why nothing can be found there. Whoever
+// is writing it, or waits to, is waited for.
+template <class Read>
+auto read_any(const std::filesystem::path& file, const Log& log, const Stop& stop,
+              const Read& read) {
+  const std::string name = printable(file.string(), kLongestName);
+  check_is_file(file, name);
+  for (int waits = 0;; ++waits) {
     try {
-      check_beside(file);
-      return read_file(file, read, name, kAnySize);
+      return read_in_order(file, read, name);
+    } catch (const Misfit& misfit) {
+      throw InputError(fmt::format(
+          "{}: is not a study that can be read: {}; name the study.db of `sharpen study`, or run "
+          "the study again",
+          name, misfit.what()));
     } catch (const SqliteError& error) {
-      if (error.extended != SQLITE_READONLY_ROLLBACK) throw;
-      // A process that was killed in the middle of a write has left a journal beside the file.
-      const OrderedCopy copy(file, name);
-      return read_file(copy.file(), read, name, copy.bytes());
+      fail_to_read(name, error);
     }
-  } catch (const Misfit& misfit) {
-    throw InputError(
-        fmt::format("{}: is not a study that can be read: {}; name the study.db of `sharpen "
-                    "study`, or run the study again",
-                    name, misfit.what()));
-  } catch (const SqliteError& error) {
-    const int code = error.code;
-    if (code == SQLITE_NOTADB)
-      throw InputError(
-          fmt::format("{}: is not a study: it is no SQLite file; name the study.db that `‹sharpen "
-                      "study --out›` has written",
-                      name));
-    if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-      throw InputError(fmt::format("{}: is being written at this moment; try again", name));
-    if (code == SQLITE_NOMEM) throw std::bad_alloc();
-    if (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM)
-      throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions",
-                                   name, error.what()));
-    throw InputError(fmt::format("{}: is damaged: {}; copy it again, or run the study again", name,
-                                 error.what()));
+    wait_for_others(waits, stop, [&] {
+      log.warning(fmt::format("{}: another program is writing it; waiting until it lets go", name));
+    });
   }
 }
 
@@ -330,14 +351,16 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
   }
 }
 
-Results read_store(const std::filesystem::path& file, Detail detail) {
-  return read_any(file, [&](Connection& connection) { return read_contents(connection, detail); });
+Results read_store(const std::filesystem::path& file, Detail detail, const Log& log,
+                   const Stop& stop) {
+  return read_any(file, log, stop,
+                  [&](Connection& connection) { return read_contents(connection, detail); });
 }
 
-std::set<std::string> kept_in(const std::filesystem::path& file) {
+std::set<std::string> kept_in(const std::filesystem::path& file, const Log& log, const Stop& stop) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return {};
-  return read_any(file, [](Connection& connection) {
+  return read_any(file, log, stop, [](Connection& connection) {
     sqlite3_limit(connection.get(), SQLITE_LIMIT_LENGTH, kLongestBlob);  // of rows, not of keys
     Transaction snapshot(connection, false);
     check_schema(connection);

@@ -4,11 +4,9 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <exception>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "sharpen/base/control.hpp"
@@ -193,7 +191,9 @@ Connection::Connection(const std::filesystem::path& file, Mode mode)
     : Connection(file.is_absolute() ? file.string() : "./" + file.string(),
                  mode == Mode::read    ? SQLITE_OPEN_READONLY
                  : mode == Mode::write ? SQLITE_OPEN_READWRITE
-                                       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {}
+                                       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) {
+  if (mode == Mode::read) sqlite3_busy_timeout(get(), 0);  // readers begin anew (store_read.cpp)
+}
 
 Connection Connection::in_memory() {
   return {std::string(":memory:"), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE};
@@ -249,16 +249,13 @@ void Connection::wait_patiently(std::function<bool()> stop, std::function<void()
   patience_ = std::make_shared<Patience>(Patience{std::move(stop), std::move(say)});
   // Nothing may be thrown through SQLite. `waits`: how often it has slept for this lock.
   const auto wait = [](void* patience, int waits) {
-    constexpr int kLongest = 50, kLong = 40, kMinute = 1200;  // milliseconds; waits
     Patience& own = *static_cast<Patience*>(patience);
     try {
-      if (own.stop && own.stop()) throw Interrupted();
-      if (waits % kMinute == kLong) own.say();
+      wait_for_others(waits, own.stop, own.say);
     } catch (...) {
       own.end = std::current_exception();
       return 0;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(std::min(waits + 1, kLongest)));
     return 1;
   };
   sqlite3_busy_handler(get(), wait, patience_.get());

@@ -101,6 +101,29 @@ TEST(StoreProcesses, AWaitForAReaderCanBeEndedAndLosesNothing) {
 }
 
 // Whichever name a file goes by, one process writes it; even if it is not there yet.
+// A program that is in the middle of a write, or waits with it until another has read.
+TEST(StoreProcesses, AReaderWaitsForAWriter) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  Store(file, small_plan());
+  sqlite3* writer = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &writer), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(writer, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  std::vector<std::string> said;
+  const Log log([&](LogLevel, std::string_view text) {
+    said.emplace_back(text);
+    sqlite3_close(std::exchange(writer, nullptr));
+  });
+  EXPECT_EQ(read_store(file, Detail::states, log).cells.size(), small_plan().cells.size());
+  EXPECT_THAT(said, ::testing::ElementsAre(HasSubstr(
+                        "study.db: another program is writing it; waiting until it lets go")));
+  ASSERT_EQ(sqlite3_open(file.c_str(), &writer), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(writer, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr), SQLITE_OK);
+  int asked = 0;
+  EXPECT_THROW(read_store(file, Detail::states, {}, [&] { return ++asked > 3; }), Interrupted);
+  sqlite3_close(writer);
+}
+
 TEST(StoreProcesses, AWriterByAnotherNameIsASecondWriter) {
   namespace fs = std::filesystem;
   const Folder folder;

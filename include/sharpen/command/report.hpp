@@ -34,11 +34,13 @@ struct ReportAnswer {
 
 // Writes the report where --out says; a page without --out beside the study. Throws InputError and
 // Interrupted.
-ReportAnswer report_answer(const settings::Values& values, const Control& control);
+ReportAnswer report_answer(const settings::Values& values, const Control& control,
+                           const Log& log = {});
 
 // Its steps, for callers that keep the study and ask it again.
 std::shared_ptr<const ReadStudy> read_study(const settings::Values& values, const std::string& file,
-                                            study::Detail detail, const Control& control);
+                                            study::Detail detail, const Control& control,
+                                            const Log& log = {});
 // `names`: the tables that are wanted, empty for all. Throws InputError for a name that is none,
 // and for some tables of a page.
 ReportAnswer report_of(std::shared_ptr<const ReadStudy> study, report::Format format,

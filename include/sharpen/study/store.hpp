@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "sharpen/backtest/learned.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/market/panel.hpp"
@@ -70,11 +71,13 @@ std::filesystem::path set_aside(const std::filesystem::path& file);
 
 // Keys of the expectations that a file, which may not be there yet, has kept for cells that are
 // missing. Reads only; InputError as read_store.
-std::set<std::string> kept_in(const std::filesystem::path& file);
+std::set<std::string> kept_in(const std::filesystem::path& file, const Log& log = {},
+                              const Stop& stop = {});
 
 // States of the plan's cells in a file that may not be there yet (all missing). Reads only;
 // InputError where Store would refuse the plan.
-std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan);
+std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan,
+                                 const Log& log = {}, const Stop& stop = {});
 
 enum class Detail {
   states,   // cells without runs and metrics
@@ -83,8 +86,10 @@ enum class Detail {
 };
 
 // Read-only, from a file that may come from anyone: InputError for whatever is not a store of this
-// schema or does not fit itself (lengths, indices, numbers out of range), never a crash.
-Results read_store(const std::filesystem::path& file, Detail detail = Detail::all);
+// schema or does not fit itself (lengths, indices, numbers out of range), never a crash. Another
+// program that is writing it is waited for, as by Store; so do the two above.
+Results read_store(const std::filesystem::path& file, Detail detail = Detail::all,
+                   const Log& log = {}, const Stop& stop = {});
 
 // CRC-32 and length of a file's bytes, as text; InputError if it cannot be read.
 std::string checksum_of_file(const std::filesystem::path& file);
