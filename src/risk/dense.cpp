@@ -54,12 +54,13 @@ DenseRisk::DenseRisk(Index n, Index samples, Parts parts)
   parts_.lower = true;  // solves need L^-1 anyway
 }
 
-void DenseRisk::set(Index s, Work& work, bool singular) {
+void DenseRisk::set(Index s, Work& work, const Stop& stop, bool singular) {
   set_invalid(s);
   Fact& fact = facts_[at(s)];
   const std::optional<double> jitter =
-      cholesky_with_jitter({work.Sigma.data(), n_, n_}, work.L.data(), singular);
+      cholesky_with_jitter({work.Sigma.data(), n_, n_}, work.L.data(), singular, stop);
   if (!jitter) return;
+  ask(stop);
   for (Index j = 0; j < n_; ++j) work.Sigma[at(j * n_ + j)] += *jitter;
 
   double* P = store_.data() + s * per_sample_;
@@ -70,7 +71,7 @@ void DenseRisk::set(Index s, Work& work, bool singular) {
   pack_lower(work.L.data(), n_, false, P);
   pack_lower(work.Sigma.data(), n_, true, P + packed_);
   for (Index j = 0; j < n_; ++j) D[j] = work.Sigma[at(j * n_ + j)];
-  if (parts_.root && !set_root(s, work)) return;
+  if (parts_.root && !set_root(s, work, stop)) return;
 
   fact.A = kernels_.gram_mul(P, np_, work.one.data(), b);
   fact.jitter = *jitter;
@@ -99,11 +100,13 @@ bool DenseRisk::graded_eigenvectors(Index s, Work& work) const {
 }
 
 // Sigma = Q diag(e) Q^T, root = (Q diag(e^-1/4)) (Q diag(e^-1/4))^T. Uses up work.Sigma.
-bool DenseRisk::set_root(Index s, Work& work) {
+bool DenseRisk::set_root(Index s, Work& work, const Stop& stop) {
   const auto size = static_cast<lapack_int>(n_);
   double* Q = work.Sigma.data();
   double* e = work.eigenvalues.data();
+  ask(stop);
   if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', size, Q, size, e) != 0) return false;
+  ask(stop);
   // Ascending, and right to eps times the largest only.
   if (!(e[0] > kGraded * e[n_ - 1]) && !graded_eigenvectors(s, work)) return false;
   for (Index j = 0; j < n_; ++j) {

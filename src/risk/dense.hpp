@@ -28,8 +28,8 @@ class DenseRisk final : public Risk {
     std::vector<double> one;          // (np) ones, zero-padded
   };
   // Takes over work.Sigma as sample s, adding jitter where the factorisation needs it.
-  // `singular`: known to need it.
-  void set(Index s, Work& work, bool singular = false);
+  // `singular`: known to need it. Throws Interrupted between its steps.
+  void set(Index s, Work& work, const Stop& stop, bool singular = false);
   // Marks sample s as unusable.
   void set_invalid(Index s);
 
@@ -73,7 +73,7 @@ class DenseRisk final : public Risk {
   const double* root(Index s) const { return sigma(s) + packed_; }
   const double* ones(Index s) const { return inverse(s) + per_sample_ - 2 * np_; }
   double sigma_entry(Index s, Index i, Index j) const;
-  bool set_root(Index s, Work& work);
+  bool set_root(Index s, Work& work, const Stop& stop);
   bool graded_eigenvectors(Index s, Work& work) const;
 
   Index n_, np_, packed_, per_sample_;

@@ -73,7 +73,8 @@ bool cholesky_in_place(double* A, Index n, ConstVec diagonal) {
   return lapack_factor(A, n) && pivots_hold(A, n, 0.0, [&](Index j) { return diagonal[at(j)]; });
 }
 
-std::optional<double> cholesky_with_jitter(ConstMat Sigma, double* L, bool singular) {
+std::optional<double> cholesky_with_jitter(ConstMat Sigma, double* L, bool singular,
+                                           const Stop& stop) {
   const Index n = Sigma.rows;
   double trace = 0.0;
   for (Index j = 0; j < n; ++j) trace += Sigma(j, j);
@@ -81,6 +82,7 @@ std::optional<double> cholesky_with_jitter(ConstMat Sigma, double* L, bool singu
 
   double jitter = singular ? kEps * trace : 0.0;
   for (int attempt = singular ? 1 : 0; attempt <= kMostJitters; ++attempt) {
+    ask(stop);
     for (Index j = 0; j < n; ++j) {
       // Symmetric: row j from the diagonal on is column j of the lower triangle.
       std::copy(&Sigma(j, j), &Sigma(j, j) + (n - j), L + j * n + j);

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/view.hpp"
 
 namespace sharpen::risk {
@@ -23,7 +24,9 @@ bool cholesky_in_place(double* A, Index n, ConstVec diagonal);
 // L (n, n) = the factor of Sigma + jitter I for the smallest jitter tried that works: 0, then
 // eps * trace growing tenfold at most 12 times. Returns the jitter, none where none of them works
 // or the trace is zero or not finite. Sigma (n, n) has both triangles. L holds n * n doubles;
-// only its lower triangle is meaningful. `singular`: known to be, do not try without jitter.
-std::optional<double> cholesky_with_jitter(ConstMat Sigma, double* L, bool singular = false);
+// only its lower triangle is meaningful. `singular`: known to be, do not try without jitter. Throws
+// Interrupted between two tries.
+std::optional<double> cholesky_with_jitter(ConstMat Sigma, double* L, bool singular = false,
+                                           const Stop& stop = {});
 
 }  // namespace sharpen::risk

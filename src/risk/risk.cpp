@@ -55,6 +55,7 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
     c.mean.resize(static_cast<std::size_t>(n));
     c.variance.resize(static_cast<std::size_t>(n));
   }
+  const Stop stop = [&] { return conductor.stopped(); };
   const auto set = [&](Index s, int slot) {
     Centred& c = centred[static_cast<std::size_t>(slot)];
     std::vector<double>& Sigma = work[static_cast<std::size_t>(slot)].Sigma;
@@ -78,7 +79,7 @@ std::unique_ptr<Risk> dense_from_windows(ConstMat returns, Index T, std::span<co
     shrink(Sigma, n, settings.shrinkage, *trace);
     // T centred rows have rank T - 1 at most: no need to wait for a pivot to show it.
     const bool singular = settings.shrinkage == 0.0 && T - 1 < n;
-    risk->set(s, work[static_cast<std::size_t>(slot)], singular);
+    risk->set(s, work[static_cast<std::size_t>(slot)], stop, singular);
   };
   threads.for_each(static_cast<Index>(ends.size()), [&](Index s, int slot) {
     conductor.ask();
@@ -186,6 +187,7 @@ std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
   }
   auto risk = std::make_unique<DenseRisk>(n, static_cast<Index>(Sigmas.size()), settings.parts);
   auto work = dense_work(n, threads);
+  const Stop stop = [&] { return conductor.stopped(); };
   const auto set = [&](Index s, int slot) {
     DenseRisk::Work& mine = work[static_cast<std::size_t>(slot)];
     const ConstMat& given = Sigmas[static_cast<std::size_t>(s)];
@@ -198,7 +200,7 @@ std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
     if (!(trace > 0.0)) return risk->set_invalid(s);
     check_semidefinite(mine.Sigma, n, trace, mine.L);
     shrink(mine.Sigma, n, settings.shrinkage, trace);
-    risk->set(s, mine);
+    risk->set(s, mine, stop);
   };
   threads.for_each(static_cast<Index>(Sigmas.size()), [&](Index s, int slot) {
     conductor.ask();

@@ -52,7 +52,7 @@ ExactSolver::ExactSolver(Index n, Index k, layer::Net net, const layer::SizingSe
 }
 
 void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
-                      Vec scratch, Portfolio& out) {
+                      Vec scratch, Portfolio& out, const Stop& stop) {
   const std::size_t count = K.size();
   for (std::vector<double>* x : {&mu_, &m_, &b_, &y_, &w_}) x->resize(count);
   out.support.clear();
@@ -66,7 +66,7 @@ void ExactSolver::run(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
 
   const bool full = static_cast<Index>(count) == n_;
   const Direction direction = full ? solve_full(risk, sample, scratch)
-                                   : solve_support(risk, sample, K, scratch, out.outcome);
+                                   : solve_support(risk, sample, K, scratch, out.outcome, stop);
   if (direction.exists) {
     layer::sizing_forward(sizing_, y_, direction.t, w_);
     const double mean = dot_in_order(mu_, w_);
@@ -122,13 +122,13 @@ ExactSolver::Direction ExactSolver::solve_full(const risk::Risk& risk, Index sam
 
 ExactSolver::Direction ExactSolver::solve_support(const risk::Risk& risk, Index sample,
                                                   std::span<const Index> K, Vec scratch,
-                                                  Outcome& outcome) {
+                                                  Outcome& outcome, const Stop& stop) {
   Direction direction;
   const auto k = static_cast<Index>(K.size());
   for (std::vector<double>* X : {&Sigma_, &L_}) X->resize(K.size() * K.size());
   const Mat Sigma{Sigma_.data(), k, k};
   risk.submatrix(sample, K, Sigma, scratch);
-  const std::optional<double> jitter = risk::cholesky_with_jitter(Sigma, L_.data());
+  const std::optional<double> jitter = risk::cholesky_with_jitter(Sigma, L_.data(), false, stop);
   if (!jitter) return direction;
   outcome.jitter = std::max(outcome.jitter, *jitter);
 

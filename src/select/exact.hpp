@@ -18,9 +18,9 @@ class ExactSolver {
   ExactSolver(Index n, Index k, layer::Net net, const layer::SizingSettings& sizing);
 
   // Completes `out`: K must be ascending, mu finite, the sample usable, out.weights (n) zero,
-  // out.outcome.jitter that of the sample. Cash where no direction exists.
+  // out.outcome.jitter that of the sample. Cash where no direction exists. Throws Interrupted.
   void run(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K, Vec scratch,
-           Portfolio& out);
+           Portfolio& out, const Stop& stop);
 
  private:
   // What a solve finds: C and t of unit-risk y_. Nothing is solved if Sigma_KK cannot be factored
@@ -34,7 +34,7 @@ class ExactSolver {
   };
   Direction solve_full(const risk::Risk& risk, Index sample, Vec scratch);
   Direction solve_support(const risk::Risk& risk, Index sample, std::span<const Index> K,
-                          Vec scratch, Outcome& outcome);
+                          Vec scratch, Outcome& outcome, const Stop& stop);
   void choose_face(double A, double B, Direction& direction);
   void finish(ConstVec b, double A, double B, double C, Direction& direction);
   double variance(const risk::Risk& risk, Index sample, std::span<const Index> K, Vec scratch);

@@ -29,7 +29,7 @@ constexpr int kRefreshEvery = 40;
 
 bool Search::exchange(const Stop& stop) {
   if (W_.rows < 2 || W_.rows >= n_) return true;
-  take_factor_from_forward();
+  take_factor_from_forward(stop);
   double confirmed_value = value_;
   int refresh_every = kRefreshEvery, since_refresh = 0;
 
@@ -45,10 +45,10 @@ bool Search::exchange(const Stop& stop) {
       if (since_refresh < refresh_every) continue;
     }
     // A fresh factorisation decides whether the exchanges since the last one were worth it.
-    const bool grew = refresh() && value_ > confirmed_value * (1.0 + kTie);
+    const bool grew = refresh(stop) && value_ > confirmed_value * (1.0 + kTie);
     if (!grew) {
       return_to_confirmed();
-      if (refresh_every == 1 || !refresh()) return true;
+      if (refresh_every == 1 || !refresh(stop)) return true;
       refresh_every = 1;
     }
     confirmed_value = value_;
@@ -60,17 +60,26 @@ bool Search::exchange(const Stop& stop) {
 }
 
 // forward() leaves G = L^-1 Sigma_K,: and the residuals; L is G at the columns of K.
-void Search::take_factor_from_forward() {
+void Search::take_factor_from_forward(const Stop& stop) {
   const Index rows = W_.rows;
   for (Index r = 0; r < rows; ++r)
     for (Index s = 0; s <= r; ++s) L_[at(r * rows + s)] = W_(s, K_[at(r)]);
   confirmed_.assign(K_.begin(), K_.end());
-  set_small_state();
-  kernels_.backward(W_, U_.data());
+  set_small_state(stop);
+  backward(stop);
+}
+
+// Where k is large each block takes a while.
+void Search::backward(const Stop& stop) {
+  for (Index b = 0; b < blocks_; ++b) {
+    ask(stop);
+    kernels_.backward(W_.only(b), U_.data());
+  }
 }
 
 // Everything about K from scratch. False if Sigma_KK is not positive definite by the pivot rule.
-bool Search::refresh() {
+bool Search::refresh(const Stop& stop) {
+  ask(stop);
   const Index rows = W_.rows;
   // LAPACK's lower triangle by columns is our upper one by rows.
   for (Index s = 0; s < rows; ++s)
@@ -79,10 +88,13 @@ bool Search::refresh() {
   if (!risk::cholesky_in_place(U_.data(), rows, {diagonal_.data(), at(rows)})) return false;
   for (Index r = 0; r < rows; ++r)
     for (Index s = 0; s <= r; ++s) L_[at(r * rows + s)] = U_[at(s * rows + r)];
-  set_small_state();
+  set_small_state(stop);
   load_support();
-  kernels_.forward(W_, L_.data(), z_.data(), u_.data(), residuals_);
-  kernels_.backward(W_, U_.data());
+  for (Index b = 0; b < blocks_; ++b) {
+    ask(stop);
+    kernels_.forward(W_.only(b), L_.data(), z_.data(), u_.data(), residuals_.from(b * kWidth));
+  }
+  backward(stop);
   return true;
 }
 
@@ -107,7 +119,8 @@ void Search::return_to_confirmed() {
 }
 
 // From L (row-major lower): U = L^T, H, z = L^-1 m_K, u = L^-1 1, alpha, eta and the scalars.
-void Search::set_small_state() {
+void Search::set_small_state(const Stop& stop) {
+  ask(stop);
   const Index rows = W_.rows;
   const auto size = static_cast<int>(rows);
   for (Index s = 0; s < rows; ++s) {

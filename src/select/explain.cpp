@@ -66,7 +66,8 @@ class Explainer {
     risk_.submatrix(sample_, portfolio_.support, {Sigma.data(), k_, k_}, scratch_);
     ask(stop_);
     L_.resize(k_, k_);
-    factored_ = risk::cholesky_with_jitter({Sigma.data(), k_, k_}, L_.data()).has_value();
+    factored_ =
+        risk::cholesky_with_jitter({Sigma.data(), k_, k_}, L_.data(), false, stop_).has_value();
     z_ = scaled_mu()(portfolio_.support);
     o_ = VectorXd::Ones(k_);
     if (!factored_) return;
@@ -181,7 +182,7 @@ class Explainer {
     SelectSettings one_more = settings_;
     one_more.k = k_ + 1;
     Portfolio solved;
-    Selector(one_more, risk_).run_on(risk_, sample_, mu_, more, solved);
+    Selector(one_more, risk_).run_on(risk_, sample_, mu_, more, solved, stop_);
     const double gain = solved.sharpe - portfolio_.sharpe;
     constexpr double kRounding = 1e-12;
     if (!(gain > kRounding * portfolio_.sharpe)) return std::nullopt;

@@ -20,6 +20,7 @@ struct Blocked {
   Index blocks = 0;
 
   double* block(Index b) const { return data + b * capacity * kWidth; }
+  Blocked only(Index b) const { return {block(b), capacity, rows, 1}; }
   double& operator()(Index s, Index j) const { return block(j / kWidth)[s * kWidth + j % kWidth]; }
 };
 
@@ -28,6 +29,8 @@ struct Residuals {
   double* rm = nullptr;  // of the signal
   double* r1 = nullptr;  // of the ones vector
   double* rv = nullptr;  // of the variance
+
+  Residuals from(Index column) const { return {rm + column, r1 + column, rv + column}; }
 };
 
 // Replaces asset i = K[row] by asset j in W = Sigma_KK^-1 Sigma_K,: and in the residuals. With

@@ -75,10 +75,11 @@ class Search {
   Index first_of_best(double best, double margin) const;
   void add(Index p);
 
-  void take_factor_from_forward();
-  bool refresh();
+  void take_factor_from_forward(const Stop& stop);
+  bool refresh(const Stop& stop);
+  void backward(const Stop& stop);
   void return_to_confirmed();
-  void set_small_state();
+  void set_small_state(const Stop& stop);
   void set_removals();
   void set_bounds(double value);
   bool find_exchange(Candidate& best);

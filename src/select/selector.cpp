@@ -201,12 +201,12 @@ void Selector::run(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio&
   Work& work = *work_;
   if (!work.begin(risk, sample, mu, out)) return;
   const bool finished = work.choose(risk, sample, stop);
-  work.exact.run(risk, sample, mu, work.K, work.scratch, out);
+  work.exact.run(risk, sample, mu, work.K, work.scratch, out, stop);
   if (!finished && out.outcome.solved()) out.outcome.status = Status::not_converged;
 }
 
 void Selector::run_on(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
-                      Portfolio& out) {
+                      Portfolio& out, const Stop& stop) {
   Work& work = *work_;
   if (static_cast<Index>(K.size()) > work.settings.k)
     throw InputError(
@@ -220,7 +220,7 @@ void Selector::run_on(const risk::Risk& risk, Index sample, ConstVec mu, std::sp
   }
   if (!work.begin(risk, sample, mu, out)) return;
   work.take(K);
-  work.exact.run(risk, sample, mu, work.K, work.scratch, out);
+  work.exact.run(risk, sample, mu, work.K, work.scratch, out, stop);
 }
 
 std::vector<Portfolio> select_batch(const SelectSettings& settings, const risk::Risk& risk,
@@ -253,7 +253,7 @@ double full_sharpe(const risk::Risk& risk, Index sample, ConstVec mu, layer::Net
   Portfolio portfolio;
   portfolio.weights.resize(mu.size());
   ExactSolver exact(n, n, net, {});
-  exact.run(risk, sample, mu, K, scratch, portfolio);
+  exact.run(risk, sample, mu, K, scratch, portfolio, {});
   return portfolio.sharpe;
 }
 

@@ -84,6 +84,18 @@ TEST_P(RiskSetup, StopsBeforeTheFirstSample) {
   }
 }
 
+// Of a thousand assets each takes a good part of a second.
+TEST(DenseSetup, IsAskedBetweenTheStepsOfASample) {
+  const RowMatrix singular = RowMatrix::Ones(3, 3);
+  const ConstMat Sigma{singular.data(), 3, 3};
+  Index asked = 0;
+  const Control control{.stop = [&] { return ++asked < 0; }};
+  RiskSettings settings;
+  settings.shrinkage = 0.0;
+  from_covariances(std::span(&Sigma, 1), settings, Threads(1), control);
+  EXPECT_GE(asked, 7) << "a try without jitter, one with it, the inverse, eigenvectors";
+}
+
 // Whoever solves with it calls BLAS, whether or not a Threads of theirs is alive.
 TEST_P(RiskSetup, KeepsBlasOnOneThreadWhileTheModelLives) {
   openblas_set_num_threads(2);

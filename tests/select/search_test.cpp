@@ -85,6 +85,19 @@ TEST(Swap, LeavesNoExchangeThatWouldHelpInALargerMarket) {
   }
 }
 
+// A pass over W takes seconds where k is in the thousands.
+TEST(Swap, CanBeStoppedWithinAPassOverTheMarket) {
+  constexpr Index n = 640, k = 2, blocks = 20;
+  Problems problems(5);
+  const VectorXd mu = problems.vector(n);
+  const auto risk = exact_risk(MatrixXd::Identity(n, n) + 0.1 * mu * mu.transpose());
+  Selector selector({{.k = k}, Optimizer::swap}, *risk);
+  Portfolio found;
+  Index asked = 0;
+  selector.run(*risk, 0, sharpen::testing::view(mu), found, [&] { return ++asked < 0; });
+  EXPECT_GE(asked, blocks);
+}
+
 TEST(Swap, IsNeverWorseThanGreedyNorBetterThanTheBestSubset) {
   int optimal = 0, total = 0;
   for_random_problems(4, 200, 10, [&](const Case& c) {

@@ -71,7 +71,7 @@ class Selector {
            const Stop& stop = {});
   // The exact portfolio on a support given by the caller (any order, no repeats, |K| <= k).
   void run_on(const risk::Risk& risk, Index sample, ConstVec mu, std::span<const Index> K,
-              Portfolio& out);
+              Portfolio& out, const Stop& stop = {});
 
  private:
   struct Work;
