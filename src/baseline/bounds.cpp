@@ -44,14 +44,7 @@ class Perspective {
  public:
   // Throws Interrupted once `stop`, which must outlive it, says so.
   Perspective(const risk::Risk& risk, Index sample, ConstVec mu, Index k, const Stop& stop)
-      : risk_(risk),
-        sample_(sample),
-        n_(risk.n()),
-        k_(k),
-        stop_(stop),
-        mu_(n_),
-        deviation_(n_),
-        Gx_(n_) {
+      : risk_(risk), sample_(sample), n_(risk.n()), k_(k), stop_(stop), mu_(n_), deviation_(n_) {
     scratch_.resize(static_cast<std::size_t>(risk.scratch_size()));
     const ConstVec variance = risk.diagonal(sample);
     for (Index i = 0; i < n_; ++i) {
@@ -59,7 +52,7 @@ class Perspective {
       deviation_[i] = std::sqrt(variance[static_cast<std::size_t>(i)]);
     }
     for (Point* point : {&at_, &trial_})
-      for (Vector* v : {&point->z, &point->x, &point->r}) v->setZero(n_);
+      for (Vector* v : {&point->z, &point->x, &point->Gx, &point->r}) v->setZero(n_);
   }
 
   // The bound with this d (n), for which G must be known to be PSD.
@@ -87,11 +80,11 @@ class Perspective {
 
  private:
   struct Point {
-    Vector z, x, r;
+    Vector z, x, Gx, r;
     double g = 0.0;
   };
 
-  // x, r and g at z: one solve over the assets with z_i > 0.
+  // x, G x, r and g at z: one solve over the assets with z_i > 0.
   bool evaluate(Point& at) {
     ask(stop_);
     support_.clear();
@@ -116,18 +109,16 @@ class Perspective {
     at.x.setZero();
     at.x(support_) = root.cwiseProduct(q);
     risk_.apply(sample_, {at.x.data(), static_cast<std::size_t>(n_)},
-                {Gx_.data(), static_cast<std::size_t>(n_)}, scratch_);
-    Gx_ -= d_.cwiseProduct(at.x);
-    at.r = (mu_ - Gx_).cwiseAbs2().cwiseQuotient(d_);
-    at.g = at.x.dot(Gx_) + at.z.dot(at.r);
+                {at.Gx.data(), static_cast<std::size_t>(n_)}, scratch_);
+    at.Gx -= d_.cwiseProduct(at.x);
+    at.r = (mu_ - at.Gx).cwiseAbs2().cwiseQuotient(d_);
+    at.g = at.x.dot(at.Gx) + at.z.dot(at.r);
     return std::isfinite(at.g);
   }
 
   // The bound at x with every rounding error against it: (G x)_i errs by at most a multiple of
   // u sigma_i sum_j sigma_j |x_j|, since |Sigma_ij| <= sigma_i sigma_j.
-  double certified(const Point& at) {
-    risk_.apply(sample_, {at.x.data(), static_cast<std::size_t>(n_)},
-                {Gx_.data(), static_cast<std::size_t>(n_)}, scratch_);
+  double certified(const Point& at) const {
     // The low-rank form goes through windows of any length and their means.
     const double terms = risk_.form() == risk::Form::dense ? static_cast<double>(n_) + 16.0
                                                            : 16.0 * static_cast<double>(n_) + 1e4;
@@ -135,7 +126,7 @@ class Perspective {
     double quadratic = 0.0;
     std::vector<double> r(static_cast<std::size_t>(n_));
     for (Index i = 0; i < n_; ++i) {
-      const double Gx = Gx_[i] - d_[i] * at.x[i];
+      const double Gx = at.Gx[i];
       const double error =
           4.0 * terms * kUnit *
           (deviation_[i] * exposure + d_[i] * std::abs(at.x[i]) + std::abs(mu_[i]));
@@ -195,7 +186,7 @@ class Perspective {
   Index sample_, n_, k_;
   const Stop& stop_;
   Vector mu_, deviation_;  // deviation: sqrt(Sigma_ii)
-  Vector d_, Gx_;
+  Vector d_;
   Point at_, trial_;
   double step_ = 1.0;
   std::vector<double> scratch_, block_, above_;

@@ -57,4 +57,15 @@ inline void add_columns(const std::vector<const double*>& columns,
   }
 }
 
+// The same for entry i alone, from y on, to the bit.
+inline double with_columns(const std::vector<const double*>& columns,
+                           const std::vector<double>& coefficients, std::size_t i, double y) {
+  const std::size_t count = columns.size();
+  const auto term = [&](std::size_t s) { return coefficients[s] * columns[s][i]; };
+  std::size_t s = 0;
+  for (; s + 4 <= count; s += 4) y += (term(s) + term(s + 1)) + (term(s + 2) + term(s + 3));
+  for (; s < count; ++s) y += term(s);
+  return y;
+}
+
 }  // namespace sharpen::baseline

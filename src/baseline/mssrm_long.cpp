@@ -8,6 +8,7 @@
 
 #include "base/vec.hpp"
 #include "baseline/columns.hpp"
+#include "baseline/screen.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/baseline/mssrm.hpp"
@@ -21,12 +22,6 @@ constexpr double kShorten = 0.999;  // the published step, as a share of 1 / lam
 
 bool finite(ConstVec values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
-}
-
-double norm(ConstVec x) {
-  double sum = 0.0;
-  for (const double value : x) sum += value * value;
-  return std::sqrt(sum);
 }
 
 }  // namespace
@@ -61,11 +56,22 @@ struct MssrmLong::Work {
   void step(double alpha);
   bool project();
   double kth_largest();
+  bool step_on_candidates(double alpha);
+  bool step_on_all(double alpha, Index iteration);
+  // All, or those that are not known to be zero, in ascending order.
+  template <class Body>
+  void for_entries(const Body& body) const {
+    if (screen.ready())
+      for (const Index i : screen.candidates()) body(static_cast<std::size_t>(i));
+    else
+      for (std::size_t i = 0; i < v.size(); ++i) body(i);
+  }
   void take_support();
   const double* column(Index j);
   void gradient(Vec g);
   bool certify();
   void give(bool converged, MssrmLongResult& out);
+  bool screened() const { return T > 0 && n >= Screen::kFrom; }
 
   const Threads one_thread{1};  // BLAS calls stay on one thread
   const MssrmLongSettings settings;
@@ -80,6 +86,7 @@ struct MssrmLong::Work {
   std::vector<const double*> active;                      // columns of Q on the support
   std::vector<double> coefficients;                       // (|support|)
   std::vector<double> gram, eigenvalues, workspace, rows;
+  Screen screen;  // for windows of many assets
 };
 
 void MssrmLong::Work::set_matrix(ConstMat given) {
@@ -130,6 +137,9 @@ bool MssrmLong::Work::begin(ConstVec signal, MssrmLongResult& out) {
   if (cash) return false;
   for (std::size_t i = 0; i < m.size(); ++i) m[i] = scale * signal[i];
   columns.clear();
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = diagonal[i] + settings.epsilon;
+  screen.forget();
+  if (screened()) screen.begin(order);
   return true;
 }
 
@@ -237,12 +247,53 @@ double MssrmLong::Work::kth_largest() {
 void MssrmLong::Work::take_support() {
   support.clear();
   active.clear();
-  for (Index i = 0; i < n; ++i) {
-    if (v[at(i)] == 0.0) continue;
-    support.push_back(i);
-    active.push_back(column(i));
-  }
+  for_entries([&](std::size_t i) {
+    if (v[i] == 0.0) return;
+    support.push_back(static_cast<Index>(i));
+    active.push_back(column(support.back()));
+  });
   coefficients.resize(support.size());
+}
+
+// step() and project(), to the bit. False if entries outside might matter, or leave their range.
+bool MssrmLong::Work::step_on_candidates(double alpha) {
+  for (std::size_t s = 0; s < support.size(); ++s)
+    coefficients[s] = -alpha * v[static_cast<std::size_t>(support[s])];
+  std::size_t positive = 0;
+  bool in_range = true;
+  for_entries([&](std::size_t i) {
+    next[i] = with_columns(active, coefficients, i, v[i] + alpha * m[i]);
+    in_range &= std::isfinite(next[i]);
+    next[i] = next[i] > 0.0 ? next[i] : 0.0;
+    if (next[i] > 0.0) order[positive++] = next[i];
+  });
+  const auto most = static_cast<std::size_t>(k);
+  double last = 0.0;  // nothing else may be positive where fewer than k are
+  if (positive >= most) {
+    std::nth_element(order.begin(), order.begin() + (k - 1),
+                     order.begin() + static_cast<std::ptrdiff_t>(positive), std::greater<>());
+    last = order[most - 1];
+    Index ties = k;
+    for_entries([&](std::size_t i) { ties -= next[i] > last; });
+    for_entries([&](std::size_t i) {
+      if (!(next[i] > last || (next[i] == last && ties-- > 0))) next[i] = 0.0;
+    });
+  }
+  return in_range && last > screen.outside();
+}
+
+// False if an entry was not finite.
+bool MssrmLong::Work::step_on_all(double alpha, Index iteration) {
+  screen.forget();
+  if (iteration == 1)
+    first_step(alpha);
+  else
+    step(alpha);
+  const bool look = screened() && iteration > 1 && screen.is_time();
+  if (look) screen.note(v, next);
+  const bool in_range = project();
+  if (look && in_range) screen.look_ahead(alpha, m, next, k);
+  return in_range;
 }
 
 // What leaves the range of numbers never reads as converged.
@@ -250,15 +301,15 @@ MssrmLong::Work::End MssrmLong::Work::iterate(double alpha, Index& iterations, c
   v = m;
   for (iterations = 1; iterations <= settings.max_iterations; ++iterations) {
     ask(stop);
-    if (iterations == 1)
-      first_step(alpha);
-    else
-      step(alpha);
-    if (!project()) return End::out_of_range;
-    double moved = 0.0;
-    for (std::size_t i = 0; i < v.size(); ++i) moved += (next[i] - v[i]) * (next[i] - v[i]);
+    const bool few = screen.ready() && screen.holds_at(alpha, v) && step_on_candidates(alpha);
+    if (!few && !step_on_all(alpha, iterations)) return End::out_of_range;
+    double moved = 0.0, length = 0.0;
+    for_entries([&](std::size_t i) {
+      moved += (next[i] - v[i]) * (next[i] - v[i]);
+      length += v[i] * v[i];
+    });
     if (!std::isfinite(moved)) return End::out_of_range;
-    const bool settled = std::sqrt(moved) <= settings.tolerance * norm(v);
+    const bool settled = std::sqrt(moved) <= settings.tolerance * std::sqrt(length);
     std::swap(v, next);
     take_support();
     if (settled) return End::converged;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "baseline/screen.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/baseline/mssrm.hpp"
 #include "support/linear_algebra.hpp"
@@ -224,6 +225,28 @@ TEST(MssrmLong, NumbersThatAreNoneMakeTheInstanceInvalid) {
   MssrmLong({.k = 2}, 5).run_on_window(view(window), view(m), fresh);
   EXPECT_EQ(after.v, fresh.v);
   EXPECT_EQ(after.portfolio.weights, fresh.portfolio.weights);
+}
+
+// From so many assets on entries that cannot matter are not computed: assets that nobody holds, and
+// that bring their number there, change nothing.
+TEST(MssrmLong, EntriesThatAreNotComputedAreNotMissed) {
+  constexpr Index n = Screen::kFrom - 1, more = n + 65, T = 12;
+  Problems problems(17);
+  for (const Index k : {1, 4, 60}) {
+    RowMatrix window = RowMatrix::Zero(T, more);
+    window.leftCols(n) = window_of(problems, T, n);
+    VectorXd m = VectorXd::Constant(more, -1.0);
+    m.head(n) = 0.02 * problems.vector(n);
+    const RowMatrix left = window.leftCols(n);
+    const VectorXd head = m.head(n);
+    MssrmLongResult all, few;
+    MssrmLong({.k = k}, n).run_on_window(view(left), view(head), all);
+    MssrmLong({.k = k}, more).run_on_window(view(window), view(m), few);
+    EXPECT_EQ(few.portfolio.support, all.portfolio.support);
+    EXPECT_EQ(few.iterations, all.iterations);
+    EXPECT_EQ(few.certified, all.certified);
+    EXPECT_LT((vector_of(few.v).head(n) - vector_of(all.v)).norm(), 1e-9 * vector_of(all.v).norm());
+  }
 }
 
 TEST(MssrmLong, MatrixThatIsNotFiniteIsInvalid) {
