@@ -11,7 +11,7 @@
 namespace sharpen::settings {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(SettingsFields, EveryRowFillsAFieldOrSaysThatACommandReadsIt) {
   for (const Setting& setting : table())

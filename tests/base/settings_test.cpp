@@ -13,8 +13,8 @@
 namespace sharpen::settings {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 template <class Call>
 std::string error_of(const Call& call) {

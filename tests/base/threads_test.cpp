@@ -15,7 +15,7 @@
 namespace sharpen {
 namespace {
 
-class ThreadsOf : public testing::TestWithParam<int> {};
+class ThreadsOf : public ::testing::TestWithParam<int> {};
 
 TEST_P(ThreadsOf, VisitEveryItemOnce) {
   const Threads threads(GetParam());
@@ -73,7 +73,7 @@ TEST_P(ThreadsOf, GiveTheBitsOfOneThread) {
   EXPECT_EQ(results(Threads(GetParam())), results(Threads(1)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Counts, ThreadsOf, testing::Values(1, 2, 3, 8));
+INSTANTIATE_TEST_SUITE_P(Counts, ThreadsOf, ::testing::Values(1, 2, 3, 8));
 
 TEST(Threads, ZeroMeansOnePerCore) {
   EXPECT_GE(Threads(0).count(), 1);
@@ -86,8 +86,8 @@ TEST(Threads, RefuseAnImpossibleCount) {
       Threads threads(count);
       FAIL() << count << " was accepted";
     } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), testing::HasSubstr("threads = " + std::to_string(count)));
-      EXPECT_THAT(error.what(), testing::HasSubstr("[0, 1024]"));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("threads = " + std::to_string(count)));
+      EXPECT_THAT(error.what(), ::testing::HasSubstr("[0, 1024]"));
     }
   }
 }

@@ -11,8 +11,8 @@
 namespace sharpen::command {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 struct Item {
   std::string name;

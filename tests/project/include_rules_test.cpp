@@ -8,9 +8,9 @@
 namespace sharpen::project {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 TEST(IncludeRules, AllowLeftwardIncludesAndTheOwnFolder) {
   EXPECT_THAT(include_violations({

@@ -24,7 +24,7 @@ std::vector<std::string> public_headers() {
   return headers;
 }
 
-class PublicHeader : public testing::TestWithParam<std::string> {};
+class PublicHeader : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PublicHeader, SlowCompilesAlone) {
   const std::string line = "#include \"" + GetParam() + "\"\n";
@@ -32,7 +32,7 @@ TEST_P(PublicHeader, SlowCompilesAlone) {
   EXPECT_EQ(result.exit_code, 0) << result.output;
 }
 
-INSTANTIATE_TEST_SUITE_P(Tree, PublicHeader, testing::ValuesIn(public_headers()),
+INSTANTIATE_TEST_SUITE_P(Tree, PublicHeader, ::testing::ValuesIn(public_headers()),
                          [](const auto& header) {
                            std::string name = header.param;
                            for (char& c : name)

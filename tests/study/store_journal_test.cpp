@@ -37,7 +37,7 @@ std::string forged_journal(const std::filesystem::path& file, const std::string&
          big_endian(sum) + kMagic;
 }
 
-class StoreJournal : public testing::Test {
+class StoreJournal : public ::testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(folder_ / "elsewhere");

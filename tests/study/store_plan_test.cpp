@@ -117,7 +117,7 @@ struct Change {
   std::string_view says;
 };
 
-class StoreRefusal : public testing::TestWithParam<Change> {};
+class StoreRefusal : public ::testing::TestWithParam<Change> {};
 
 TEST_P(StoreRefusal, NamesWhatChangedAndLeavesTheFile) {
   const Folder folder;
@@ -135,7 +135,7 @@ TEST_P(StoreRefusal, NamesWhatChangedAndLeavesTheFile) {
 
 INSTANTIATE_TEST_SUITE_P(
     StorePlan, StoreRefusal,
-    testing::Values(
+    ::testing::Values(
         Change{"checksum", [](Results& plan) { plan.markets[1].checksum = "crc32:0:1"; },
                "market \"ftse\" has changed since this study began: prices/ftse.csv is not the "
                "data it was (checksum crc32:0:1, was crc32:"},

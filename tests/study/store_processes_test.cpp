@@ -273,7 +273,7 @@ std::string as_nobody(const Work& work) {
   return child.hear_all();
 }
 
-class ReadOnlyFolder : public testing::Test {
+class ReadOnlyFolder : public ::testing::Test {
  protected:
   void SetUp() override {
     file_ = folder_ / "study.db";

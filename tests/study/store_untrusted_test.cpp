@@ -114,7 +114,7 @@ TEST(StoreUntrusted, ThingsThatAreNoStudyAreNamed) {
 }
 
 // A small study, changed by SQL as an enemy might.
-class Doctored : public testing::Test {
+class Doctored : public ::testing::Test {
  protected:
   void SetUp() override {
     file_ = folder_ / "study.db";
