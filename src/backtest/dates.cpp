@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "base/csv.hpp"
 #include "market/calendar.hpp"
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/error.hpp"
@@ -28,15 +28,6 @@ Index first_from(std::span<const std::string> dates, const std::string& date) {
   return std::partition_point(dates.begin(), dates.end(), before) - dates.begin();
 }
 
-// A plain decimal number, whole text.
-std::optional<double> number_of(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-    return std::nullopt;
-  return value;
-}
-
 std::string range_of(std::span<const std::string> dates) {
   return fmt::format("{} to {}", dates.front(), dates.back());
 }
@@ -50,10 +41,11 @@ std::string range_of(std::span<const std::string> dates) {
 
 std::optional<double> share_of(const std::string& split) {
   const bool percent = split.ends_with('%');
-  const auto value = number_of(percent ? std::string_view(split).substr(0, split.size() - 1)
-                                       : std::string_view(split));
-  if (percent && !value) refuse_split(split);
-  if (!value) return std::nullopt;
+  const auto value =
+      number_from<double>(std::string_view(split).substr(0, split.size() - (percent ? 1 : 0)));
+  const bool finite = value && std::isfinite(*value);
+  if (percent && !finite) refuse_split(split);
+  if (!finite) return std::nullopt;
   if (!percent && *value >= 1.0) return std::nullopt;  // a year, or a compact date
   const double share = percent ? *value / 100.0 : *value;
   if (!(share > 0.0 && share < 1.0)) refuse_split(split);
@@ -103,7 +95,7 @@ Index stats_row(std::span<const std::string> dates, const std::string& stats_fro
   const auto rows = static_cast<Index>(dates.size());
   if (rows == 0) throw InputError("‹stats-from› needs returns and the panel has none");
   if (all_digits(stats_from) && stats_from.size() < 8) {
-    const Index row = static_cast<Index>(*number_of(stats_from));
+    const Index row = static_cast<Index>(*number_from<double>(stats_from));
     if (row < 1 || row > rows)
       throw InputError(
           fmt::format("‹stats-from› = {} is outside [1, {}], the rows of the returns; write dates "

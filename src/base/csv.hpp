@@ -6,6 +6,7 @@
 // found where it stands. Blank lines may only end the text. What breaks a rule is an InputError.
 #pragma once
 
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -82,6 +83,15 @@ std::string csv_field(std::string_view text, std::string_view also = {});
 // [+-]digits[.digits][e[+-]digits], digits on one side of the point at least. Nothing else: no
 // blanks, NaN, infinity, hexadecimal, overflow.
 std::optional<double> parse_number(std::string_view text);
+
+// The whole text as std::from_chars reads a number of this type.
+template <class Number>
+std::optional<Number> number_from(std::string_view text) {
+  Number value = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
 
 // Whether the text is a word for a missing value: NaN, NA, N/A, null, none, - and the like.
 bool is_missing(std::string_view text);

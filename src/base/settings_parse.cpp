@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/csv.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
@@ -29,15 +30,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// A plain decimal number that is the whole text.
-std::optional<double> real_number(std::string_view text) {
-  double value = 0.0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
-
 struct Whole {
   bool is_whole = false;  // an optional minus and digits
   bool fits = false;
@@ -54,7 +46,7 @@ Whole whole_number(std::string_view text) {
 }
 
 double parse_real(const Setting& setting, std::string_view text) {
-  const auto value = real_number(text);
+  const auto value = number_from<double>(text);
   if (!value)
     throw InputError(assignment(setting.name, text) + " is not a number; give one in " +
                      setting.bounds.words());
@@ -163,7 +155,7 @@ CountOrShare parse_count_or_share(const Setting& setting, std::string_view text)
   const std::string expected = "neither a whole number such as 20 nor a share such as 10%";
   // How many assets there are is not known yet: CountOrShare::of checks against it.
   if (!text.ends_with('%')) return {.count = parse_integer(setting, text, expected, "[1, n]")};
-  const auto percent = real_number(trimmed(text.substr(0, text.size() - 1)));
+  const auto percent = number_from<double>(trimmed(text.substr(0, text.size() - 1)));
   if (!percent) throw InputError(assignment(setting.name, text) + " is " + expected);
   if (!(*percent > 0.0 && *percent <= 100.0)) fail_bounds(setting.name, text, "(0%, 100%]");
   return {.percent = *percent};

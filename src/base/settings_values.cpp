@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
 
+#include "base/csv.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
@@ -123,10 +123,9 @@ std::optional<Value> Held<std::vector<Index>>::show(const std::vector<Index>& he
 void Held<std::vector<Index>>::read(const Value& value, std::vector<Index>& out) {
   out.clear();
   for (const std::string& text : std::get<std::vector<std::string>>(value)) {
-    Index number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 1) throw Misfit{text};
-    out.push_back(number);
+    const std::optional<Index> number = number_from<Index>(text);
+    if (!number || *number < 1) throw Misfit{text};
+    out.push_back(*number);
   }
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "base/csv.hpp"
@@ -31,10 +30,8 @@ std::string head_text(const Column& column) {
 }
 
 bool is_number(std::string_view text) {
-  double value = 0.0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end && std::isfinite(value);
+  const std::optional<double> value = number_from<double>(text);
+  return value && std::isfinite(*value);
 }
 
 // What spreadsheets take for a formula, in half and full width.

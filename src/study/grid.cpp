@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 
+#include "base/csv.hpp"
 #include "base/settings_toml.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
@@ -80,14 +80,12 @@ std::vector<std::string> checked_list(const Values& values, std::string_view nam
 }
 
 std::uint64_t seed_of(const Values& values, std::string_view text) {
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size() ||
-      !settings::find("seed").bounds.hold(static_cast<double>(seed)))
+  const std::optional<std::uint64_t> seed = number_from<std::uint64_t>(text);
+  if (!seed || !settings::find("seed").bounds.hold(static_cast<double>(*seed)))
     refuse(values, "seeds",
            fmt::format("{} is neither a number of seeds such as 5, nor seeds such as 3,7 or 1-5",
                        printable(text)));
-  return seed;
+  return *seed;
 }
 
 [[noreturn]] void refuse_seeds(const Values& values, std::uint64_t count) {
