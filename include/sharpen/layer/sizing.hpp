@@ -30,6 +30,7 @@ struct SizingSettings {
   void validate() const;
 };
 
+// The most names where nobody says.
 template <class Names>
 constexpr Names kFewNames{};
 template <>

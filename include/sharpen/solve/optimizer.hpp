@@ -65,11 +65,10 @@ struct Relaxed {
 
 struct Answer {
   select::Portfolio portfolio;
-  std::optional<Index> iterations;  // of an optimizer that iterates
-  std::optional<bool> certified;    // of one that can prove what it found
-  std::optional<Relaxed> sdr;       // of one that relaxes
-  std::optional<baseline::SharpeBound>
-      bound;  // of one that bounds all portfolios of k names, or of --certify
+  std::optional<Index> iterations;             // of an optimizer that iterates
+  std::optional<bool> certified;               // of one that can prove what it found
+  std::optional<Relaxed> sdr;                  // of one that relaxes
+  std::optional<baseline::SharpeBound> bound;  // of one that bounds all portfolios of k names
 };
 
 class Optimizer {

@@ -72,7 +72,9 @@ constexpr double kAbsurdGross = 1e6;
 // By the signal and the risk model of the problem; weights (n).
 Exposure exposure_of(const Problem& problem, ConstVec weights);
 
-// One portfolio of an optimizer, measured and, if asked for, explained.
+// One portfolio of an optimizer, measured and, if asked for, explained. Its bound may also be that
+// of
+// --certify.
 struct Choice : Answer {
   std::string optimizer;
   // Of the problem. settings.optimizer is the one of the score that explains the names.
