@@ -64,7 +64,7 @@ TEST(Swap, LeavesNoExchangeThatWouldHelp) {
 }
 
 // Enough exchanges that W is rebuilt several times, and columns that fill many blocks.
-TEST(Swap, LeavesNoExchangeThatWouldHelpInALargerMarket) {
+TEST(Swap, SlowLeavesNoExchangeThatWouldHelpInALargerMarket) {
   Problems problems(3);
   constexpr Index n = 200, k = 70;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
