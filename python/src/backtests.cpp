@@ -105,8 +105,12 @@ Files files(const Tested& self) {
 }
 
 void write(const std::string& folder, bool force, const Files& contents) {
-  const nb::gil_scoped_release release;
-  command::backtest_folder(Values(settings::backtest), folder, force).write(contents);
+  Work work{nb::none()};
+  work.run([&] {
+    command::backtest_folder(Values(settings::backtest), folder, force)
+        .write(contents, {}, work.control().stop);
+    return true;
+  });
 }
 
 // Raises InputError for a folder that cannot be written to.

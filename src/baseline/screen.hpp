@@ -82,7 +82,8 @@ inline void Screen::look_ahead(double alpha, ConstVec m, const std::vector<doubl
   };
   // As much room as leaves few of them.
   const std::size_t few = next.size() / 16;
-  for (room_ = 256.0 * moved; room_ > moved; room_ *= 0.25) {
+  for (room_ = std::min(256.0 * moved, std::numeric_limits<double>::max()); room_ > moved;
+       room_ *= 0.25) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < next.size(); ++i) count += matters(i) ? 1 : 0;
     if (count <= few) break;

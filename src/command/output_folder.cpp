@@ -12,6 +12,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
@@ -38,8 +39,13 @@ void remove_ours(const fs::path& folder, const std::vector<std::string>& known) 
 
 // Of a name so long that nothing can be added, without its end.
 std::string temporary_prefix(const fs::path& folder) {
-  constexpr std::size_t kLongest = 230;
+  constexpr std::size_t kLongest = 225;
   return "." + folder.filename().string().substr(0, kLongest) + ".sharpen-";
+}
+
+std::optional<dev_t> device_of(const fs::path& path) {
+  struct stat found {};
+  return ::stat(path.c_str(), &found) == 0 ? std::optional(found.st_dev) : std::nullopt;
 }
 
 // Locked as long as its maker lives. Removed with what is ours in it, unless it was moved away.
@@ -52,9 +58,13 @@ class TemporaryFolder {
     // Results get the permissions that the folder had, or what any new one gets.
     struct stat former {};
     const bool replaces = ::stat(folder.c_str(), &former) == 0;
+    // A name is never made twice: one that was taken for abandoned before it was locked must not
+    // come back as the folder of another run.
     const fs::path prefix = parent / temporary_prefix(folder);
-    for (int attempt = 0; path_.empty() && error_ == 0; ++attempt)
-      make(prefix.string() + std::to_string(attempt), replaces ? 0700 : 0777);
+    std::random_device random;
+    while (path_.empty() && error_ == 0)
+      make(fmt::format("{}{:08x}{:08x}", prefix.string(), random(), random()),
+           replaces ? 0700 : 0777);
     if (!replaces || error_ != 0) return;
     static_cast<void>(!::chown(path_.c_str(), former.st_uid, former.st_gid));
     ::chmod(path_.c_str(), former.st_mode & 07777);
@@ -221,7 +231,9 @@ void OutputFolder::write(const Files& files, const Log& log, const Stop& stop) c
     throw Failure(
         fmt::format("cannot make {}: {}; choose another ‹--out›", shown(parent), error.message()));
   for (const fs::path& place : {parent, folder_}) remove_abandoned(place, folder_, known_);
-  int failed = put(parent, files, log, stop);
+  // What cannot be moved in from beside, because it is mounted there, is written inside at once.
+  const bool mounted = device_of(folder_) && device_of(folder_) != device_of(parent);
+  int failed = mounted ? EXDEV : put(parent, files, log, stop);
   const bool elsewhere = failed == EXDEV || failed == EACCES || failed == EPERM || failed == EROFS;
   if (elsewhere && fs::exists(folder_, error)) failed = put(folder_, files, log, stop);
   if (failed != 0) fail_move(folder_, failed, "; choose another ‹--out›");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <set>
 #include <system_error>
 
@@ -112,7 +113,13 @@ StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::pa
     control.begin(fmt::format("study {}", plan.results.name));
     answer.tally = study::run_study(plan, store, run_settings(values), log, control, watch);
   }
-  answer.results = study::read_store(file, study::Detail::states, log, control.stop);
+  // What stopped the study does not stop its answer, for which others are waited for a while.
+  using Clock = std::chrono::steady_clock;
+  const Stop patience = [until = Clock::now() + std::chrono::seconds(10)] {
+    return Clock::now() > until;
+  };
+  answer.results = study::read_store(file, study::Detail::states, log,
+                                     answer.tally.interrupted ? patience : control.stop);
   return answer;
 }
 

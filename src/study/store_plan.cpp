@@ -132,8 +132,10 @@ void check_method(const Method& now, const Method& then, const std::string& file
 // Every market, method and cell of the file is in the plan.
 void check_nothing_left_out(const Results& plan, const Results& stored, const std::string& file) {
   const auto check_names = [&](std::string_view what, const auto& then, const auto& now) {
+    std::set<std::string_view> names;
+    for (const auto& each : now) names.insert(each.name);
     for (const auto& each : then)
-      if (std::ranges::find(now, each.name, &std::decay_t<decltype(each)>::name) == now.end())
+      if (!names.contains(each.name))
         refuse_less(file, fmt::format("{} \"{}\"", what, printable(each.name)));
   };
   check_names("market", stored.markets, plan.markets);
