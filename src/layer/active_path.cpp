@@ -14,6 +14,8 @@ namespace {
 
 // Of a combination of rows, what is rounding.
 constexpr double kNoPart = 1e-9;
+constexpr double kNoRate = 1e-12;
+constexpr double kMetLimit = 1e-11;
 
 }  // namespace
 
@@ -183,7 +185,24 @@ void ActivePath::deactivate(Index r) {
   lambda_[at(r)] = 0.0;
 }
 
+// How much a combination of active rows that is zero on the free assets lacks of its limits; 0 if
+// that is rounding.
+double ActivePath::missing(ConstVec combination) const {
+  double lacks = 0.0, size = 0.0;
+  for (const Index r : factor_.active()) {
+    const double share = combination[at(r)];
+    const double limit = side_[at(r)] > 0 ? limits_.row_upper[at(r)] : limits_.row_lower[at(r)];
+    double fixed = row_rest_[at(r)];
+    if (r == limits_.turnover())
+      for (const Index i : factor_.assets()) fixed -= trade_sign_[at(i)] * limits_.holdings[at(i)];
+    lacks += share * (limit - fixed);
+    size += std::abs(share) * std::max({std::abs(limit), std::abs(fixed), limits_.row_size[at(r)]});
+  }
+  return std::abs(lacks) <= kMetLimit * size ? 0.0 : lacks;
+}
+
 bool ActivePath::start_equalities() {
+  tidy_ = false;
   for (Index r = 0; r < rows_; ++r) {
     if (!limits_.equality(r) || side_[at(r)] != 0) continue;
     activate(r, row_value(r) <= limits_.row_upper[at(r)] ? -1 : 1);
@@ -280,8 +299,8 @@ bool ActivePath::set_bounds(Index i, double lower, double upper) {
   const double within = std::clamp(w, lower, upper);
   if (factor_.is_free(i)) {
     if (within == w && lower < upper) {
-      set_piece(i, w >= upper ? -1 : 1);
-      return true;
+      pass(i, w >= upper ? -1 : 1);
+      return settle(-1, i, 1);
     }
     factor_.remove(i);
   } else {
@@ -296,14 +315,15 @@ bool ActivePath::set_bounds(Index i, double lower, double upper) {
     return settle(-1, i, 1);
   }
   e_[at(i)] = std::clamp(e_[at(i)], left, right);
-  return settle(-1, i, within < w ? -1 : 1);
+  return settle(-1, -1, 0);
 }
 
 // ---- Rows that depend on each other.
 
-// Row q of the active ones depends on those before it, because `row` became active or `asset` came
-// to rest on its way in `direction`. Moves the multipliers along the combination that is zero on
-// the free assets, until a row or an asset lets go. False if none does.
+// Row q of the active ones depends on those before it, because `row` became active, or `asset` came
+// to rest on its way in `direction`, or (direction 0) an asset was put elsewhere. Moves the
+// multipliers along the combination that is zero on the free assets, until a row or an asset lets
+// go. False if none does.
 bool ActivePath::exchange(Index q, Index row, Index asset, int direction) {
   const std::span<const Index> active = factor_.active();
   factor_.dependence(q, {by_row_.data(), active.size()});
@@ -315,20 +335,25 @@ bool ActivePath::exchange(Index q, Index row, Index asset, int direction) {
       cblas_daxpy(static_cast<int>(n_), -ray_[at(r)], limits_.A.data() + r * n_, 1, pull_.data(),
                   1);
   slopes(ray_, 0.0, left_, right_);
-  const bool backwards = row >= 0 ? ray_[at(row)] * side_[at(row)] < 0.0
-                         : direction > 0
-                             ? pull_[at(asset)] < slope(asset, w_[at(asset)], false, ray_, 0.0)
-                             : pull_[at(asset)] > slope(asset, w_[at(asset)], true, ray_, 0.0);
+  const auto slope_at_rest = [&](bool right) {
+    return slope(asset, w_[at(asset)], right, ray_, 0.0);
+  };
+  const bool backwards = row >= 0        ? ray_[at(row)] * side_[at(row)] < 0.0
+                         : direction > 0 ? pull_[at(asset)] < slope_at_rest(false)
+                         : direction < 0 ? pull_[at(asset)] > slope_at_rest(true)
+                                         : missing(ray_) > 0.0;
   if (backwards) {
     for (auto* all : {&ray_, &pull_})
       for (double& x : *all) x = -x;
     slopes(ray_, 0.0, left_, right_);
   }
 
-  double shortest = kInfinity, fastest = 0.0;
+  double shortest = kInfinity, fastest = 0.0, size = 0.0;
+  for (const Index r : active)
+    size = std::max(size, std::abs(ray_[at(r)]) * limits_.row_size[at(r)]);
   Block out;
   const auto offer = [&](double now, double rate, const Block& what) {
-    if (!(rate > 1e-12)) return;
+    if (!(rate > kNoRate * size)) return;
     const double length = std::max(now, 0.0) / rate;
     if (length > shortest || (length == shortest && rate <= fastest)) return;
     shortest = length;
@@ -364,10 +389,12 @@ bool ActivePath::exchange(Index q, Index row, Index asset, int direction) {
 }
 
 bool ActivePath::settle(Index row, Index asset, int direction) {
-  for (int tries = 0; tries < 4; ++tries) {
+  for (int tries = 0; tries < 8; ++tries) {
     const Index q = factor_.factor_rows();
     if (q < 0) return true;
-    if (!exchange(q, row, asset, direction)) return false;
+    if (exchange(q, row, asset, direction)) continue;
+    if (missing(ray_) != 0.0) return false;
+    deactivate(factor_.active()[at(q)]);  // it says what others say
   }
   return factor_.factor_rows() < 0;
 }

@@ -81,6 +81,7 @@ class ActivePath {
     double risk0 = 0.0, risk01 = 0.0, risk1 = 0.0;  // |w0|^2, w0^T Sigma w1, |w1|^2
     double curved0 = 0.0;                           // w0^T H w0
     double return0 = 0.0, return1 = 0.0;            // mu^T w less costs, of w0 and of w1
+    double return0_size = 0.0;                      // what return0 is the sum of
   };
   using Wanted = std::optional<double> (*)(const Segment&, double target);
 
@@ -93,8 +94,8 @@ class ActivePath {
   static constexpr double kMostTheta = 0x1p34;
   // The optimum of the present assets and rows at theta, or where it is wanted, as it is whatever
   // the way was: with assets and rows in their order. Only after one that was reached.
-  End finish(double theta);
-  End finish(Wanted wanted, double target);
+  End finish(double theta) { return finish(theta, nullptr, 0.0); }
+  End finish(Wanted wanted, double target) { return finish(theta_, wanted, target); }
 
   double theta() const { return theta_; }
   double entered() const { return entered_; }  // where the present segment began
@@ -155,18 +156,21 @@ class ActivePath {
   void activate(Index r, int side);
   void deactivate(Index r);
   ConstVec coefficients(Index r);
+  double missing(ConstVec combination) const;
   bool start_equalities();
 
   bool settle(Index row, Index asset, int direction);
   bool exchange(Index q, Index row, Index asset, int direction);
 
   void solve(double theta, double fixed, State& out);
+  double scale(double theta, ConstVec w) const;
   Block first_block(double theta);
   void advance(double alpha, double theta);
   bool change(const Block& block);
   template <class Aim>
   End walk(const Aim& aim);
   void aim_at(double theta);
+  End finish(double theta, Wanted wanted, double target);
   void shake(double size);
   void tidy();
 

@@ -77,18 +77,20 @@ void ActivePath::Block::offer(double now, double then, double tolerance, const B
   fall = left - then;
 }
 
+// The size of what e is made of.
+double ActivePath::scale(double theta, ConstVec w) const {
+  const ConstVec variance = H_.risk->diagonal(H_.sample);
+  double largest = std::max(theta * largest_signal_, size_rest_);
+  for (const Index i : factor_.assets())
+    largest = std::max(largest, std::abs(w[at(i)]) * variance[at(i)]);
+  return largest;
+}
+
 // What stands in the way to to_, which is at theta.
 ActivePath::Block ActivePath::first_block(double theta) {
-  // The sizes of what e and the rows are made of.
-  const ConstVec variance = H_.risk->diagonal(H_.sample);
-  double scale = std::max(theta * largest_signal_, size_rest_);
+  const double of_residual = kOfResidual * scale(theta, to_.w);
   double gross = 1.0 + row_rest_[at(limits_.gross())];
-  for (const Index i : factor_.assets()) {
-    const double w = std::abs(to_.w[at(i)]);
-    gross += w;
-    scale = std::max(scale, w * variance[at(i)]);
-  }
-  const double of_residual = kOfResidual * scale;
+  for (const Index i : factor_.assets()) gross += std::abs(to_.w[at(i)]);
   Block block;
   for (const Index i : factor_.assets()) {
     const double w = w_[at(i)], then = to_.w[at(i)];
@@ -183,13 +185,13 @@ void ActivePath::shake(double size) {
     bits ^= bits << 17;
     return size * (0.5 + static_cast<double>(bits >> 12) * 0x1p-53);
   };
-  const double scale = theta_ * largest_signal_;
+  const double size_of_e = scale(theta_, w_);
   for (Index r = 0; r < rows_; ++r) {
     if (side_[at(r)] == 0) {
       gap_above_[at(r)] += length();
       gap_below_[at(r)] += length();
     } else if (!limits_.equality(r)) {
-      lambda_[at(r)] += side_[at(r)] * scale * length();
+      lambda_[at(r)] += side_[at(r)] * size_of_e * length();
     }
   }
   for (Index i = 0; i < n_; ++i) {
@@ -197,8 +199,8 @@ void ActivePath::shake(double size) {
     double& x = is_free ? w_[at(i)] : e_[at(i)];
     const double low = is_free ? low_[at(i)] : left_slope(i, w_[at(i)], lambda_, theta_);
     const double high = is_free ? high_[at(i)] : right_slope(i, w_[at(i)], lambda_, theta_);
-    const double inwards = length() * std::min(high - low, is_free ? 1.0 : scale);
-    x = std::clamp(x, low + inwards, high - inwards);
+    const double inwards = length() * std::min(high - low, is_free ? 1.0 : size_of_e);
+    if (low + inwards <= high - inwards) x = std::clamp(x, low + inwards, high - inwards);
   }
 }
 
@@ -242,6 +244,7 @@ ActivePath::End ActivePath::walk(const Aim& aim) {
     const bool last = aim(theta);
     const Block block = first_block(theta);
     advance(block.alpha, theta);
+    if (!std::isfinite(theta_)) return End::stuck;
     if (block.none() && last) return End::reached;
     if (block.none()) continue;
     if (!change(block)) return End::infeasible;
@@ -267,6 +270,7 @@ ActivePath::End ActivePath::follow(double theta) {
 
 ActivePath::End ActivePath::follow(Wanted wanted, double target, int direction) {
   const double most = kMostTheta * theta_;
+  entered_ = theta_;
   return walk([&](double& then) {
     const std::optional<double> root = wanted(segment(), target);
     then = root.value_or(direction > 0 ? 16.0 * theta_ : 0.0);
@@ -276,22 +280,21 @@ ActivePath::End ActivePath::follow(Wanted wanted, double target, int direction) 
   });
 }
 
-ActivePath::End ActivePath::finish(double theta) {
-  tidy();
-  if (factor_.factor_rows() >= 0) return End::stuck;
-  segment();
-  aim_at(theta);
-  advance(1.0, theta);
-  return End::reached;
-}
-
-ActivePath::End ActivePath::finish(Wanted wanted, double target) {
-  tidy();
-  if (factor_.factor_rows() >= 0) return End::stuck;
-  const double theta = wanted(segment(), target).value_or(theta_);
-  aim_at(theta);
-  advance(1.0, theta);
-  return End::reached;
+// What was summed up along the way may have chosen wrongly: then the way goes on.
+ActivePath::End ActivePath::finish(double theta, Wanted wanted, double target) {
+  for (int tries = 0; tries < 3; ++tries) {
+    tidy();
+    if (factor_.factor_rows() >= 0) return End::stuck;
+    const Segment present = segment();
+    if (wanted != nullptr) theta = wanted(present, target).value_or(theta_);
+    aim_at(theta);
+    if (first_block(theta).none()) {
+      advance(1.0, theta);
+      return End::reached;
+    }
+    if (const End end = follow(theta); end != End::reached) return end;
+  }
+  return End::stuck;
 }
 
 ActivePath::Segment ActivePath::segment() {
@@ -312,12 +315,13 @@ ActivePath::Segment ActivePath::segment() {
     const double h = limits_.holdings[at(i)];
     const double sign = factor_.is_free(i) ? trade_sign_[at(i)] : upwards(w0 >= h);
     out.return0 += mu_[at(i)] * w0 - cost * sign * (w0 - h);
+    out.return0_size += std::abs(mu_[at(i)] * w0) + cost * std::abs(w0 - h);
     const double earned = mu_[at(i)] - cost * sign;
     out.return1 += earned * w1;
     if (factor_.is_free(i)) unlimited += earned * earned / H_.risk->diagonal(H_.sample)[at(i)];
   }
   // Where rows leave no way to follow the signal, only rounding does, and theta may grow a lot.
-  if (out.risk1 <= kFlat * unlimited) {
+  if (factor_.assets().size() == factor_.active().size() || out.risk1 <= kFlat * unlimited) {
     std::fill(along_.w.begin(), along_.w.end(), 0.0);
     std::fill(along_.Hw.begin(), along_.Hw.end(), 0.0);
     std::fill(along_.value.begin(), along_.value.end(), 0.0);

@@ -18,9 +18,12 @@ namespace {
 using End = ActivePath::End;
 using Segment = ActivePath::Segment;
 
+constexpr double kMet = 1e-6;       // relative: theta is where it is wanted
+constexpr double kNothing = 1e-12;  // relative: rounding of a return of zero
+
 // theta R = V for R = R0 + theta R1 and V = V0 + theta^2 R1.
 std::optional<double> best_sharpe(const Segment& segment, double) {
-  if (!(segment.return0 > 0.0)) return std::nullopt;
+  if (!(segment.return0 > kNothing * segment.return0_size)) return std::nullopt;
   return segment.curved0 / segment.return0;
 }
 
@@ -57,16 +60,18 @@ struct LimitedSolver::Work {
         Sw(at(n)) {}
 
   double first_theta(const risk::Risk& risk, Index s, ConstVec mu) const;
+  double start_of(LimitedEnd from) const;
   LimitedEnd reach(double theta, bool finish);
   LimitedEnd maximize_sharpe(bool finish);
   LimitedEnd spend_risk(bool finish);
 
-  double value_at(const Segment& segment, double theta) const;
+  double value_at(const Segment& segment, double theta);
 
   ObjectiveSettings objective;
   LimitTable table;
   ActivePath path;
-  double value = 0.0;
+  LimitedEnd last = LimitedEnd::infeasible;  // of the last solution
+  double value = 0.0, risk_taken = 0.0;
   double alone = 0.0;  // theta of the first name alone
   std::vector<double> g, Sw;
 };
@@ -89,29 +94,36 @@ double LimitedSolver::Work::first_theta(const risk::Risk& risk, Index s, ConstVe
   return objective.volatility / best;
 }
 
-double LimitedSolver::Work::value_at(const Segment& segment, double theta) const {
+double LimitedSolver::Work::value_at(const Segment& segment, double theta) {
   const double earned = segment.return0 + theta * segment.return1;
   const double variance = segment.risk0 + theta * (2.0 * segment.risk01 + theta * segment.risk1);
-  if (objective.kind == Objective::sharpe) return earned / std::sqrt(variance);
+  risk_taken = std::sqrt(variance);
+  if (objective.kind == Objective::sharpe) return earned / risk_taken;
   if (objective.kind == Objective::expected_return) return earned;
   return earned - 0.5 * objective.risk_aversion * variance;
 }
 
 LimitedEnd LimitedSolver::Work::maximize_sharpe(bool finish) {
   Segment segment = path.segment();
-  const int direction = path.theta() * segment.return0 < segment.curved0 ? 1 : -1;
-  if (path.follow(best_sharpe, 0.0, direction) != End::reached) return LimitedEnd::not_converged;
-  segment = path.segment();
+  for (int tries = 0; tries < 3; ++tries) {
+    const int direction = path.theta() * segment.return0 < segment.curved0 ? 1 : -1;
+    if (path.follow(best_sharpe, 0.0, direction) != End::reached) return LimitedEnd::not_converged;
+    segment = path.segment();
+    const std::optional<double> root = best_sharpe(segment, 0.0);
+    if (!root || std::abs(*root - path.theta()) <= kMet * path.theta()) break;
+  }
   value = value_at(segment, path.theta());
   if (best_sharpe(segment, 0.0)) {
     const End end = finish ? path.finish(best_sharpe, 0.0) : End::reached;
     return end == End::reached ? LimitedEnd::ok : LimitedEnd::not_converged;
   }
-  if (path.theta() * path.theta() * segment.risk1 > segment.risk0) return LimitedEnd::neutral;
-  if (path.follow(0.0) != End::reached || path.finish(0.0) != End::reached)
+  const bool unbounded = path.theta() * path.theta() * segment.risk1 > segment.risk0;
+  const double theta = unbounded ? path.theta() : 0.0;
+  if (path.follow(theta) != End::reached || path.finish(theta) != End::reached)
     return LimitedEnd::not_converged;
-  value = value_at(path.segment(), 0.0);
-  return LimitedEnd::nothing_earns;
+  segment = path.segment();
+  value = value_at(segment, theta);
+  return unbounded ? LimitedEnd::neutral : LimitedEnd::nothing_earns;
 }
 
 LimitedEnd LimitedSolver::Work::spend_risk(bool finish) {
@@ -120,14 +132,17 @@ LimitedEnd LimitedSolver::Work::spend_risk(bool finish) {
   const auto risk = [&](double theta) {
     return segment.risk0 + theta * (2.0 * segment.risk01 + theta * segment.risk1);
   };
-  const int direction = risk(path.theta()) < variance ? 1 : -1;
+  // Under a mask the risk may fall before it grows.
+  const bool falls = segment.risk01 + path.theta() * segment.risk1 < 0.0;
+  const int direction = risk(path.theta()) < variance || falls ? 1 : -1;
   if (path.follow(at_risk, variance, direction) != End::reached) return LimitedEnd::not_converged;
   segment = path.segment();
   value = value_at(segment, path.theta());
   const std::optional<double> root = at_risk(segment, variance);
-  const bool met = root && std::abs(*root - path.theta()) <= 1e-6 * path.theta();
+  const bool met = root && std::abs(*root - path.theta()) <= kMet * path.theta();
   // Where the largest return has less risk than allowed, theta says nothing any more.
-  const double theta = direction > 0 ? 2.0 * path.entered() : path.theta();
+  const bool flat = direction > 0 && segment.risk1 == 0.0 && path.entered() > 0.0;
+  const double theta = flat ? 2.0 * path.entered() : path.theta();
   const End end = met && !finish ? End::reached
                   : met          ? path.finish(at_risk, variance)
                                  : path.finish(theta);
@@ -153,6 +168,12 @@ LimitedSolver::LimitedSolver(const ObjectiveSettings& objective, const Limits& l
 LimitedSolver::~LimitedSolver() = default;
 LimitedSolver::LimitedSolver(LimitedSolver&&) noexcept = default;
 
+// The theta that a way from a solution of that kind begins at: its own, unless that says nothing.
+double LimitedSolver::Work::start_of(LimitedEnd from) const {
+  const bool tells = from == LimitedEnd::ok && path.theta() > 0.0;
+  return objective.kind != Objective::utility && tells ? path.theta() : alone;
+}
+
 // From the present state to the optimum; the way begins at theta.
 LimitedEnd LimitedSolver::Work::reach(double theta, bool finish) {
   const End end = path.follow(theta);
@@ -170,8 +191,10 @@ LimitedEnd LimitedSolver::forward(const risk::Risk& risk, Index s, ConstVec mu, 
   Work& work = *work_;
   ActivePath& path = work.path;
   const Curvature H{&risk, s, more};
-  const bool usable = risk.status(s) == Status::ok &&
-                      std::all_of(mu.begin(), mu.end(), [](double x) { return std::isfinite(x); });
+  const auto finite = [](double x) { return std::isfinite(x); };
+  const bool usable =
+      risk.status(s) == Status::ok && std::ranges::all_of(mu, finite) &&
+      std::ranges::all_of(more, [](double d) { return d >= 0.0 && d < kUnlimited; });
   if (usable) {
     work.alone = work.first_theta(risk, s, mu);
     path.reset(work.table);
@@ -179,26 +202,31 @@ LimitedEnd LimitedSolver::forward(const risk::Risk& risk, Index s, ConstVec mu, 
       path.resume(H, mu, *state.set);
     else
       path.begin(H, mu, work.alone);
-    const bool begins = work.objective.kind == Objective::utility || !(path.theta() > 0.0);
-    state.end = work.reach(begins ? work.alone : path.theta(), true);
+    state.end = work.reach(work.start_of(state.end), true);
   } else {
     state.end = LimitedEnd::invalid_input;
   }
+  work.last = state.end;
   if (state.end == LimitedEnd::infeasible || state.end == LimitedEnd::not_converged ||
       state.end == LimitedEnd::invalid_input) {
     state.set.reset();
     std::fill(w.begin(), w.end(), kNaN);
     return state.end;
   }
-  std::copy(path.weights().begin(), path.weights().end(), w.begin());
-  if (state.end == LimitedEnd::neutral) {
-    double gross = 0.0;
-    for (const double x : path.signal_part()) gross += std::abs(x);
-    for (std::size_t i = 0; i < w.size(); ++i) w[i] = path.signal_part()[i] / gross;
-  }
+  solution(w);
   if (!state.set) state.set = std::make_unique<ActiveSet>();
   path.keep(*state.set);
   return state.end;
+}
+
+void LimitedSolver::solution(Vec w) const {
+  const ConstVec weights = work_->path.weights(), direction = work_->path.signal_part();
+  if (work_->last == LimitedEnd::neutral) {
+    const double gross = abs_sum(direction);
+    for (std::size_t i = 0; i < w.size(); ++i) w[i] = direction[i] / gross;
+  } else {
+    std::copy(weights.begin(), weights.end(), w.begin());
+  }
 }
 
 void LimitedSolver::vjp(const risk::Risk& risk, Index s, ConstVec mu, ConstVec more,
@@ -208,6 +236,7 @@ void LimitedSolver::vjp(const risk::Risk& risk, Index s, ConstVec mu, ConstVec m
   if (state.end != LimitedEnd::ok) return;
   Work& work = *work_;
   ActivePath& path = work.path;
+  path.reset(work.table);
   path.resume({&risk, s, more}, mu, *state.set);
   const double theta = path.theta();
   const ConstVec w = path.weights();
@@ -230,9 +259,10 @@ void LimitedSolver::vjp(const risk::Risk& risk, Index s, ConstVec mu, ConstVec m
     }
   }
   path.project(g);
-  const ConstVec w0 = path.fixed_part();
-  for (std::size_t i = 0; i < g.size(); ++i) dL_dmu[i] = theta * (g[i] - by_w0 * w0[i]);
-  for (std::size_t i = 0; i < dL_dmore.size(); ++i) dL_dmore[i] = (by_w0 * w0[i] - g[i]) * w[i];
+  if (by_w0 != 0.0)
+    for (std::size_t i = 0; i < g.size(); ++i) g[i] -= by_w0 * path.fixed_part()[i];
+  for (std::size_t i = 0; i < g.size(); ++i) dL_dmu[i] = theta * g[i];
+  for (std::size_t i = 0; i < dL_dmore.size(); ++i) dL_dmore[i] = -g[i] * w[i];
 }
 
 bool LimitedSolver::allow(Index i, bool allowed) {
@@ -243,16 +273,18 @@ bool LimitedSolver::allow(Index i, bool allowed) {
 
 LimitedEnd LimitedSolver::again() {
   Work& work = *work_;
-  const double theta = work.objective.kind == Objective::utility
-                           ? 1.0 / work.objective.risk_aversion
-                       : work.path.theta() > 0.0 ? work.path.theta()
-                                                 : work.alone;
-  return work.reach(theta, false);
+  work.last = work.reach(work.start_of(work.last), false);
+  return work.last;
 }
 
 bool LimitedSolver::may_exceed_zero(Index i) const { return work_->table.upper[at(i)] > 0.0; }
 bool LimitedSolver::may_undercut_zero(Index i) const { return work_->table.lower[at(i)] < 0.0; }
 
+bool LimitedSolver::must_be_held(Index i) const {
+  return work_->table.lower[at(i)] > 0.0 || work_->table.upper[at(i)] < 0.0;
+}
+
+double LimitedSolver::risk() const { return work_->risk_taken; }
 double LimitedSolver::value() const { return work_->value; }
 ConstVec LimitedSolver::weights() const { return work_->path.weights(); }
 double LimitedSolver::gain_above(Index i) const { return work_->path.gain_above(i); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace sharpen::select {
 
@@ -20,13 +21,43 @@ bool solved(LimitedEnd end) {
          end != LimitedEnd::invalid_input;
 }
 
-bool better(double value, double than) { return value > than + kBetter * std::abs(than); }
+// Better ends first; of portfolios that only keep their risk low, the one with the least.
+int rank_of(LimitedEnd end) {
+  switch (end) {
+    case LimitedEnd::ok:
+    case LimitedEnd::below_risk: return 3;
+    case LimitedEnd::neutral: return 2;
+    case LimitedEnd::nothing_earns: return 1;
+    default: return 0;
+  }
+}
 
 }  // namespace
 
 LimitedSearch::LimitedSearch(const layer::ObjectiveSettings& objective, const layer::Limits& limits,
                              Index n, Index k)
     : solver_(objective, limits, n), n_(n), k_(k), allowed_(at(n)), by_loss_(at(n)) {}
+
+LimitedSearch::Worth LimitedSearch::worth() const {
+  const bool by_risk = end_ == LimitedEnd::nothing_earns || end_ == LimitedEnd::above_risk;
+  return {rank_of(end_), by_risk ? -solver_.risk() : solver_.value()};
+}
+
+bool LimitedSearch::Worth::better_than(const Worth& other) const {
+  if (rank != other.rank) return rank > other.rank;
+  return value > other.value + kBetter * std::abs(other.value);
+}
+
+// The optimum with the names that are allowed now. False if there is none.
+bool LimitedSearch::solve_again() {
+  end_ = solver_.again();
+  return solved(end_) && std::isfinite(solver_.value());
+}
+
+bool LimitedSearch::allow(Index i, bool yes) {
+  allowed_[at(i)] = yes;
+  return solver_.allow(i, yes);
+}
 
 Index LimitedSearch::held() const {
   const ConstVec w = solver_.weights();
@@ -35,39 +66,44 @@ Index LimitedSearch::held() const {
 
 // Names without a weight give up their place, so that none comes in unasked.
 bool LimitedSearch::forbid_idle() {
-  for (Index i = 0; i < n_; ++i) {
-    if (!allowed_[at(i)] || solver_.weights()[at(i)] != 0.0) continue;
-    allowed_[at(i)] = false;
-    if (!solver_.allow(i, false)) return false;
-  }
+  for (Index i = 0; i < n_; ++i)
+    if (allowed_[at(i)] && !solver_.must_be_held(i) && solver_.weights()[at(i)] == 0.0 &&
+        !allow(i, false))
+      return false;
   return true;
 }
 
-// Names go until k are left: many at once while there are many more.
-LimitedEnd LimitedSearch::reduce(const Stop& stop) {
-  LimitedEnd end = LimitedEnd::ok;
+// Names go until k are left: many at once while there are many more, one by one where the limits
+// need some of them.
+bool LimitedSearch::reduce(const Stop& stop) {
+  needed_.assign(at(n_), false);
+  bool cautious = false;
   for (Index count = held(); count > k_; count = held()) {
     ask(stop);
     order_.clear();
     for (Index i = 0; i < n_; ++i) {
       const double w = solver_.weights()[at(i)];
-      if (w == 0.0) continue;
+      if (w == 0.0 || needed_[at(i)] || solver_.must_be_held(i)) continue;
       order_.push_back(i);
       by_loss_[at(i)] =
           count <= kRankedExactly ? solver_.loss_without(i) : w * w * variance_[at(i)];
     }
-    const Index go = std::max<Index>(1, (count - k_) / 4);
+    if (order_.empty()) return false;
+    const Index most = std::min(count - k_, static_cast<Index>(order_.size()));
+    const Index go = cautious ? 1 : std::max<Index>(1, most / 4);
     std::partial_sort(order_.begin(), order_.begin() + go, order_.end(), [&](Index i, Index j) {
       return by_loss_[at(i)] != by_loss_[at(j)] ? by_loss_[at(i)] < by_loss_[at(j)] : i < j;
     });
-    for (Index a = 0; a < go; ++a) {
-      allowed_[at(order_[at(a)])] = false;
-      if (!solver_.allow(order_[at(a)], false)) return LimitedEnd::infeasible;
-    }
-    end = solver_.again();
-    if (!solved(end) || !forbid_idle()) return solved(end) ? LimitedEnd::infeasible : end;
+    order_.resize(at(go));
+    bool fine = true;
+    for (const Index i : order_) fine = allow(i, false) && fine;
+    if (fine && solve_again() && forbid_idle()) continue;
+    for (const Index i : order_) allow(i, true);
+    if (go == 1) needed_[at(order_.front())] = true;
+    cautious = true;
+    if (!solve_again()) return false;
   }
-  return end;
+  return true;
 }
 
 // The most promising names left out, by what they gain to first order over their own risk.
@@ -75,7 +111,9 @@ void LimitedSearch::candidates(Index most) {
   best_.clear();
   for (Index i = 0; i < n_; ++i) {
     if (allowed_[at(i)] || i == banned_) continue;
-    const double gain = std::max(solver_.gain_above(i), solver_.gain_below(i));
+    const double above = solver_.may_exceed_zero(i) ? solver_.gain_above(i) : 0.0;
+    const double below = solver_.may_undercut_zero(i) ? solver_.gain_below(i) : 0.0;
+    const double gain = std::max(above, below);
     if (!(gain > 0.0)) continue;
     by_loss_[at(i)] = gain * gain / variance_[at(i)];
     best_.push_back(i);
@@ -87,14 +125,11 @@ void LimitedSearch::candidates(Index most) {
   best_.resize(at(count));
 }
 
-// Whether the value with name i as well is larger than `least`; if not, it is out again.
-bool LimitedSearch::try_with(Index i, double least) {
-  if (solver_.allow(i, true) && solved(solver_.again()) && better(solver_.value(), least)) {
-    allowed_[at(i)] = true;
-    return true;
-  }
-  solver_.allow(i, false);
-  solver_.again();
+// Whether name i makes it better than `least`; if not, it is out again.
+bool LimitedSearch::try_with(Index i, const Worth& least) {
+  if (allow(i, true) && solve_again() && worth().better_than(least)) return true;
+  allow(i, false);
+  solve_again();
   return false;
 }
 
@@ -102,10 +137,10 @@ void LimitedSearch::fill() {
   for (bool grows = true; grows && held() < k_;) {
     grows = false;
     candidates(kTried);
+    const Worth least = worth();
     for (const Index i : std::vector<Index>(best_)) {
-      if (!try_with(i, solver_.value())) continue;
-      forbid_idle();
-      grows = true;
+      if (!try_with(i, least)) continue;
+      grows = forbid_idle();
       break;
     }
   }
@@ -114,7 +149,7 @@ void LimitedSearch::fill() {
 void LimitedSearch::rank_by_loss() {
   order_.clear();
   for (Index i = 0; i < n_; ++i) {
-    if (solver_.weights()[at(i)] == 0.0) continue;
+    if (solver_.weights()[at(i)] == 0.0 || solver_.must_be_held(i)) continue;
     order_.push_back(i);
     by_loss_[at(i)] = solver_.loss_without(i);
   }
@@ -124,55 +159,49 @@ void LimitedSearch::rank_by_loss() {
 }
 
 // One name out, then the one that makes up most for it in.
-bool LimitedSearch::exchange_out_in(double value) {
+bool LimitedSearch::exchange_out_in(const Worth& least) {
   rank_by_loss();
   for (const Index i : std::vector<Index>(order_)) {
-    allowed_[at(i)] = false;
-    if (solver_.allow(i, false) && solved(solver_.again())) {
+    if (allow(i, false) && solve_again()) {
       candidates(kTried + 1);
       for (const Index j : std::vector<Index>(best_))
-        if (j != i && try_with(j, value)) return true;
+        if (j != i && try_with(j, least)) return true;
     }
-    allowed_[at(i)] = true;
-    solver_.allow(i, true);
-    solver_.again();
+    allow(i, true);
+    solve_again();
   }
   return false;
 }
 
 // One name in, then the one that is missed least out: where none can be spared before.
-bool LimitedSearch::exchange_in_out(double value) {
+bool LimitedSearch::exchange_in_out(const Worth& least) {
   candidates(2 * kTried);
   for (const Index j : std::vector<Index>(best_)) {
-    if (!try_with(j, value)) continue;
+    if (!try_with(j, least)) continue;
+    if (held() <= k_) return true;
     rank_by_loss();
     const auto spared = std::min<Index>(kTried, static_cast<Index>(order_.size()));
     for (const Index i : std::vector<Index>(order_.begin(), order_.begin() + spared)) {
       if (i == j) continue;
-      allowed_[at(i)] = false;
-      if (solver_.allow(i, false) && solved(solver_.again()) && better(solver_.value(), value))
-        return true;
-      allowed_[at(i)] = true;
-      solver_.allow(i, true);
-      solver_.again();
+      if (allow(i, false) && solve_again() && worth().better_than(least)) return true;
+      allow(i, true);
+      solve_again();
     }
-    allowed_[at(j)] = false;
-    solver_.allow(j, false);
-    solver_.again();
+    allow(j, false);
+    solve_again();
   }
   return false;
 }
 
 bool LimitedSearch::exchange_one() {
-  const double value = solver_.value();
-  return exchange_out_in(value) || exchange_in_out(value);
+  const Worth least = worth();
+  return exchange_out_in(least) || exchange_in_out(least);
 }
 
 void LimitedSearch::improve(const Stop& stop) {
   fill();
-  while (exchange_one()) {
+  for (Index rounds = 10 * k_ + 100; rounds > 0 && exchange_one() && forbid_idle(); --rounds) {
     ask(stop);
-    forbid_idle();
     fill();
   }
 }
@@ -183,7 +212,8 @@ void LimitedSearch::best_alone(ConstVec mu) {
   for (Index i = 0; i < n_; ++i) {
     const double gain = solver_.may_exceed_zero(i) ? mu[at(i)] : 0.0;
     const double loss = solver_.may_undercut_zero(i) ? -mu[at(i)] : 0.0;
-    by_loss_[at(i)] = std::max(gain, loss) / std::sqrt(variance_[at(i)]);
+    by_loss_[at(i)] = solver_.must_be_held(i) ? std::numeric_limits<double>::infinity()
+                                              : std::max(gain, loss) / std::sqrt(variance_[at(i)]);
     order_[at(i)] = i;
   }
   std::partial_sort(order_.begin(), order_.begin() + k_, order_.end(), [&](Index i, Index j) {
@@ -194,18 +224,22 @@ void LimitedSearch::best_alone(ConstVec mu) {
 
 // The best portfolio of the names in order_ alone. False if there is none.
 bool LimitedSearch::restart(const risk::Risk& risk, Index sample, ConstVec mu, Vec w) {
-  std::fill(allowed_.begin(), allowed_.end(), false);
-  for (const Index i : order_) allowed_[at(i)] = true;
   if (!solved(solver_.forward(risk, sample, mu, {}, all_, w))) return false;
+  for (Index i = 0; i < n_; ++i) allowed_[at(i)] = solver_.must_be_held(i);
+  for (const Index i : order_) allowed_[at(i)] = true;
   for (Index i = 0; i < n_; ++i)
     if (!allowed_[at(i)] && !solver_.allow(i, false)) return false;
-  return solved(solver_.again()) && forbid_idle();
+  return solve_again() && forbid_idle();
 }
 
 bool LimitedSearch::keep_if_better() {
-  if (best_value_ && !better(solver_.value(), *best_value_)) return false;
-  best_value_ = solver_.value();
-  best_w_.assign(solver_.weights().begin(), solver_.weights().end());
+  const Worth now = worth();
+  if (!std::isfinite(now.value) || held() > k_) return false;
+  if (best_ever_ && !now.better_than(*best_ever_)) return false;
+  best_ever_ = now;
+  best_end_ = end_;
+  best_w_.resize(at(n_));
+  solver_.solution(best_w_);
   return true;
 }
 
@@ -230,7 +264,7 @@ void LimitedSearch::kick_all(const risk::Risk& risk, Index sample, ConstVec mu, 
     grows = false;
     std::vector<Index> names;
     for (Index i = 0; i < n_; ++i)
-      if (best_w_[at(i)] != 0.0) names.push_back(i);
+      if (best_w_[at(i)] != 0.0 && !solver_.must_be_held(i)) names.push_back(i);
     std::sort(names.begin(), names.end(), [&](Index i, Index j) {
       const double wi = std::abs(best_w_[at(i)]), wj = std::abs(best_w_[at(j)]);
       return wi != wj ? wi > wj : i < j;
@@ -247,12 +281,12 @@ LimitedEnd LimitedSearch::run(const risk::Risk& risk, Index sample, ConstVec mu,
                               Vec w, const Stop& stop) {
   variance_ = risk.diagonal(sample);
   all_ = {};
+  banned_ = -1;
+  best_ever_.reset();
   std::fill(allowed_.begin(), allowed_.end(), true);
-  LimitedEnd end = solver_.forward(risk, sample, mu, {}, all_, w);
-  if (!solved(end) || held() <= k_) return end;
-  best_value_.reset();
-  end = forbid_idle() ? reduce(stop) : LimitedEnd::infeasible;
-  if (solved(end)) {
+  end_ = solver_.forward(risk, sample, mu, {}, all_, w);
+  if (!solved(end_) || held() <= k_) return end_;
+  if (forbid_idle() && reduce(stop)) {
     if (exchange) improve(stop);
     keep_if_better();
   }
@@ -260,12 +294,16 @@ LimitedEnd LimitedSearch::run(const risk::Risk& risk, Index sample, ConstVec mu,
     best_alone(mu);
     if (restart(risk, sample, mu, w)) {
       improve(stop);
-      if (keep_if_better()) end = LimitedEnd::ok;
+      keep_if_better();
     }
-    if (solved(end) && n_ * k_ <= kMostKicked) kick_all(risk, sample, mu, w, stop);
+    if (best_ever_ && n_ * k_ <= kMostKicked) kick_all(risk, sample, mu, w, stop);
   }
-  if (solved(end)) std::copy(best_w_.begin(), best_w_.end(), w.begin());
-  return end;
+  if (!best_ever_) {
+    std::fill(w.begin(), w.end(), std::numeric_limits<double>::quiet_NaN());
+    return LimitedEnd::infeasible;
+  }
+  std::copy(best_w_.begin(), best_w_.end(), w.begin());
+  return best_end_;
 }
 
 }  // namespace sharpen::select

@@ -20,37 +20,51 @@ class LimitedSearch {
   LimitedSearch(const layer::ObjectiveSettings& objective, const layer::Limits& limits, Index n,
                 Index k);
 
-  // w (n), with at most k entries that are not zero. Throws Interrupted once `stop` says so.
+  // w (n), with at most k entries that are not zero; NaN where none was found, which is proved only
+  // for limits that cannot hold together with any number of names. Names whose bounds exclude zero
+  // stay. Throws Interrupted once `stop` says so.
   layer::LimitedEnd run(const risk::Risk& risk, Index sample, ConstVec mu, bool exchange, Vec w,
                         const Stop& stop = {});
 
  private:
+  // What portfolios are compared by.
+  struct Worth {
+    int rank = 0;
+    double value = 0.0;
+    bool better_than(const Worth& other) const;
+  };
+
+  Worth worth() const;
+  bool solve_again();
+  bool allow(Index i, bool yes);
   Index held() const;
   bool forbid_idle();
-  layer::LimitedEnd reduce(const Stop& stop);
+  bool reduce(const Stop& stop);
   void fill();
+  void candidates(Index most);
+  bool try_with(Index i, const Worth& least);
   void rank_by_loss();
   bool exchange_one();
+  bool exchange_out_in(const Worth& least);
+  bool exchange_in_out(const Worth& least);
   void improve(const Stop& stop);
   void best_alone(ConstVec mu);
   bool restart(const risk::Risk& risk, Index sample, ConstVec mu, Vec w);
   bool keep_if_better();
   bool kick(Index i, const risk::Risk& risk, Index sample, ConstVec mu, Vec w, const Stop& stop);
   void kick_all(const risk::Risk& risk, Index sample, ConstVec mu, Vec w, const Stop& stop);
-  bool exchange_out_in(double value);
-  bool exchange_in_out(double value);
-  void candidates(Index most);
-  bool try_with(Index i, double least);
 
   layer::LimitedSolver solver_;
   Index n_, k_;
-  std::vector<char> allowed_;
+  std::vector<char> allowed_, needed_;
   std::vector<Index> order_, best_;
   std::vector<double> by_loss_, best_w_;
   ConstVec variance_;
-  layer::LimitedState all_;  // of all names
+  layer::LimitedState all_;                        // of all names
+  layer::LimitedEnd end_ = layer::LimitedEnd::ok;  // of the last solution
+  layer::LimitedEnd best_end_ = layer::LimitedEnd::ok;
+  std::optional<Worth> best_ever_;
   Index banned_ = -1;
-  std::optional<double> best_value_;
 };
 
 }  // namespace sharpen::select

@@ -468,6 +468,134 @@ TEST(Limited, ASignalThatIsNotFiniteIsAnOutcome) {
   EXPECT_EQ(zero, VectorXd::Zero(instance.n));
 }
 
+// A small market of uncorrelated names.
+struct Small {
+  explicit Small(std::vector<double> signal)
+      : mu(Eigen::Map<const VectorXd>(signal.data(), static_cast<Index>(signal.size()))),
+        w(mu.size()),
+        risk(risk_of(1e-4 * RowMatrix::Identity(mu.size(), mu.size()))) {}
+
+  LimitedEnd solve(const ObjectiveSettings& objective, const Limits& limits, ConstVec more = {}) {
+    LimitedSolver solver(objective, limits, mu.size());
+    return solver.forward(*risk, 0, view(mu), more, state, view(w));
+  }
+
+  VectorXd mu, w;
+  std::unique_ptr<risk::Risk> risk;
+  LimitedState state;
+};
+
+// Rows that say what others say are no contradiction.
+TEST(Limited, EqualitiesMayFollowFromEachOther) {
+  Small market({0.01, 0.02, 0.03, -0.01});
+  Limits limits;
+  limits.lower.assign(4, 0.0);
+  limits.rows = {{"net again", {1.0, 1.0, 1.0, 1.0}, 1.0, 1.0},
+                 {"nothing", {0.0, 0.0, 0.0, 0.0}, 0.0, 0.0}};
+  EXPECT_EQ(market.solve({}, limits), LimitedEnd::ok);
+  EXPECT_NEAR(market.w(2), 0.5, 1e-12);
+  limits.rows = {{"first", {1.0, 1.0, 0.0, 0.0}, 0.4, 0.4},
+                 {"rest", {0.0, 0.0, 1.0, 1.0}, 0.6, 0.6}};
+  market.state = {};
+  EXPECT_EQ(market.solve({}, limits), LimitedEnd::ok);
+  EXPECT_NEAR(market.w(0) + market.w(1), 0.4, 1e-12);
+  limits.rows[1].lower = limits.rows[1].upper = 0.7;
+  market.state = {};
+  EXPECT_EQ(market.solve({}, limits), LimitedEnd::infeasible);
+}
+
+TEST(Limited, EveryWeightMayBeGiven) {
+  Small market({0.01, -0.02});
+  Limits limits;
+  limits.lower = limits.upper = {0.25, 0.75};
+  EXPECT_NE(market.solve({}, limits), LimitedEnd::infeasible);
+  EXPECT_EQ(market.w(0), 0.25);
+  EXPECT_EQ(market.w(1), 0.75);
+  limits.lower = limits.upper = {0.25, 0.5};
+  market.state = {};
+  EXPECT_EQ(market.solve({}, limits), LimitedEnd::infeasible);
+}
+
+// Without a best portfolio of net position 1, and without risk to spend, theta has no value of its
+// own: starts from such states do not drift.
+TEST(Limited, EndsWithoutAThetaCanBeStartedFrom) {
+  Small neutral({-0.01, -0.02, -0.03});
+  Small rich({0.01, 0.02, 0.03});
+  Limits caps;
+  caps.lower.assign(3, 0.0);
+  caps.upper.assign(3, 0.1);
+  ObjectiveSettings spend;
+  spend.kind = Objective::expected_return;
+  spend.volatility = 1.0;
+  for (int i = 0; i < 80; ++i) {
+    ASSERT_EQ(neutral.solve({}, {}), LimitedEnd::neutral) << i;
+    EXPECT_NEAR(neutral.w(0), 0.5, 1e-9) << i;
+    ASSERT_EQ(rich.solve(spend, caps), LimitedEnd::below_risk) << i;
+    EXPECT_NEAR(rich.w.sum(), 0.3, 1e-12) << i;
+  }
+}
+
+// What adds up to zero but for rounding is zero: the best position has no net.
+TEST(Limited, AReturnOfRoundingIsNone) {
+  for (const std::vector<double>& mu : {std::vector<double>{0.1, 0.2, -0.3}, {0.3, -0.1, -0.2}}) {
+    Small market(mu);
+    EXPECT_EQ(market.solve({}, {}), LimitedEnd::neutral);
+    EXPECT_LT(market.w.lpNorm<1>(), 1.0 + 1e-9);
+  }
+}
+
+// Under a mask the risk of the path falls before it grows.
+TEST(Limited, RiskIsSpentWhereItFallsAtFirst) {
+  Small market({0.1, 0.0});
+  ObjectiveSettings objective;
+  objective.kind = Objective::expected_return;
+  objective.volatility = std::sqrt(0.6e-4);
+  Limits net;
+  net.rows = {{"net", {1.0, 1.0}, 1.0, 1.0}};
+  const std::vector<double> more = {8e-4, 0.0};
+  EXPECT_EQ(market.solve(objective, net, more), LimitedEnd::ok);
+  EXPECT_NEAR(market.w.squaredNorm(), 0.6, 1e-9);
+  EXPECT_GT(market.w(0), market.w(1));
+}
+
+TEST(Limited, AMaskThatIsNotFiniteIsAnOutcome) {
+  Small market({0.1, 0.2});
+  const std::vector<double> more = {0.0, kInf};
+  EXPECT_EQ(market.solve({}, {}, more), LimitedEnd::invalid_input);
+}
+
+// The optimum without an asset, from the one with it, is that of bounds of zero.
+TEST(Limited, AssetsCanBeForbiddenAndAllowedAgain) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE("instance " + std::to_string(seed));
+    Instance instance(seed, 20);
+    const Index n = instance.n;
+    const auto risk = risk_of(instance.Sigma);
+    const ObjectiveSettings objective = some_objective(instance, static_cast<int>(seed % 3));
+    LimitedSolver solver(objective, instance.limits, n);
+    LimitedState state;
+    VectorXd w(n), expected(n);
+    if (solver.forward(*risk, 0, view(instance.mu), {}, state, view(w)) != LimitedEnd::ok) continue;
+    const Index name = instance.below(n);
+    Limits without = instance.limits;
+    without.lower.resize(at(n), -kInf);
+    without.upper.resize(at(n), kInf);
+    without.lower[at(name)] = without.upper[at(name)] = 0.0;
+    LimitedSolver other(objective, without, n);
+    LimitedState fresh;
+    const LimitedEnd end = other.forward(*risk, 0, view(instance.mu), {}, fresh, view(expected));
+    const bool possible = solver.allow(name, false);
+    const LimitedEnd got = possible ? solver.again() : LimitedEnd::infeasible;
+    ASSERT_EQ(got, end);
+    if (end != LimitedEnd::ok) continue;
+    const Eigen::Map<const VectorXd> found(solver.weights().data(), n);
+    EXPECT_LT((found - expected).norm(), 1e-8 * std::max(1.0, expected.norm()));
+    ASSERT_TRUE(solver.allow(name, true));
+    ASSERT_EQ(solver.again(), LimitedEnd::ok);
+    EXPECT_LT((found - w).norm(), 1e-8 * std::max(1.0, w.norm()));
+  }
+}
+
 TEST(Limits, SayWhatIsNotInOrder) {
   const auto message = [](const Limits& limits) -> std::string {
     try {

@@ -109,5 +109,85 @@ TEST(LimitedSearch, SaysThatFewNamesCannotFillTheirCaps) {
   EXPECT_EQ(search.run(*problem.risk, 0, view(problem.mu), true, view(w)), LimitedEnd::infeasible);
 }
 
+// Uncorrelated names of given volatility.
+struct Small {
+  Small(const VectorXd& mu_, const VectorXd& volatility) : mu(mu_), w(mu_.size()) {
+    risk::RiskSettings settings;
+    settings.shrinkage = 0.0;
+    Sigma = volatility.cwiseAbs2().asDiagonal();
+    risk = risk::from_covariance(view(Sigma), settings);
+  }
+  LimitedEnd run(const layer::ObjectiveSettings& objective, const layer::Limits& limits, Index k) {
+    return LimitedSearch(objective, limits, mu.size(), k).run(*risk, 0, view(mu), true, view(w));
+  }
+
+  VectorXd mu, w;
+  RowMatrix Sigma;
+  std::unique_ptr<risk::Risk> risk;
+};
+
+TEST(LimitedSearch, PrefersWhatKeepsItsRiskToWhatEarnsMore) {
+  Small market(Eigen::Vector4d(0.01, 0.01, 0.05, 0.05), Eigen::Vector4d(0.08, 0.08, 0.4, 0.4));
+  layer::ObjectiveSettings objective;
+  objective.kind = layer::Objective::expected_return;
+  objective.volatility = 0.10;
+  layer::Limits limits;
+  limits.lower.assign(4, 0.0);
+  limits.rows = {{"net", {1.0, 1.0, 1.0, 1.0}, 1.0, 1.0}};
+  EXPECT_EQ(market.run(objective, limits, 2), LimitedEnd::ok);
+  EXPECT_NEAR(std::sqrt(market.w.dot(market.Sigma * market.w)), 0.10, 1e-9);
+  EXPECT_LE((market.w.array() != 0.0).count(), 2);
+}
+
+TEST(LimitedSearch, KeepsNamesThatMustBeHeld) {
+  Small market(Eigen::Vector4d(-0.01, 0.02, 0.03, 0.04), Eigen::Vector4d::Constant(0.2));
+  layer::Limits limits;
+  limits.lower = {0.05, 0.0, 0.0, 0.0};
+  EXPECT_EQ(market.run({}, limits, 2), LimitedEnd::ok);
+  EXPECT_NEAR(market.w(0), 0.05, 1e-12);
+  EXPECT_NEAR(market.w(3), 0.95, 1e-12);
+  limits.lower = {0.05, 0.05, 0.05, 0.0};
+  EXPECT_EQ(market.run({}, limits, 2), LimitedEnd::infeasible);
+  EXPECT_TRUE(std::isnan(market.w(0)));
+}
+
+TEST(LimitedSearch, FindsTheNamesThatARowNeeds) {
+  Small market(Eigen::Vector3d(0.05, 0.01, 0.04), Eigen::Vector3d::Constant(0.2));
+  layer::Limits limits;
+  limits.lower.assign(3, 0.0);
+  limits.upper = {0.5, 0.5, 1.0};
+  limits.rows = {{"first two", {1.0, 1.0, 0.0}, 0.8, layer::kUnlimited}};
+  EXPECT_EQ(market.run({}, limits, 2), LimitedEnd::ok);
+  EXPECT_NEAR(market.w(0), 0.5, 1e-9);
+  EXPECT_NEAR(market.w(1), 0.5, 1e-9);
+}
+
+TEST(LimitedSearch, SellsShortWhereThatIsAllowed) {
+  Small market(Eigen::Vector4d(0.04, -0.05, 0.001, 0.02), Eigen::Vector4d::Constant(0.2));
+  layer::Limits limits;
+  limits.gross = 1.6;
+  EXPECT_EQ(market.run({}, limits, 2), LimitedEnd::ok);
+  EXPECT_NEAR(market.w(0), 1.3, 1e-9);
+  EXPECT_NEAR(market.w(1), -0.3, 1e-9);
+}
+
+TEST(LimitedSearch, WhereNothingEarnsHoldsWhatRisksLeast) {
+  Small market(Eigen::Vector4d(-0.04, -0.05, -0.001, -0.02), Eigen::Vector4d(0.3, 0.1, 0.2, 0.2));
+  layer::Limits limits;
+  limits.lower.assign(4, 0.0);
+  EXPECT_EQ(market.run({}, limits, 1), LimitedEnd::nothing_earns);
+  EXPECT_NEAR(market.w(1), 1.0, 1e-12);
+}
+
+// Without limits, and with every signal negative: a direction of net position zero.
+TEST(LimitedSearch, GivesADirectionWhereNoPortfolioIsBest) {
+  VectorXd mu(6);
+  for (Index i = 0; i < 6; ++i) mu(i) = -1e-3 * static_cast<double>(i + 1);
+  Small market(mu, VectorXd::Constant(6, 1e-2));
+  EXPECT_EQ(market.run({}, {}, 3), LimitedEnd::neutral);
+  EXPECT_NEAR(market.w.lpNorm<1>(), 1.0, 1e-9);
+  EXPECT_LE((market.w.array() != 0.0).count(), 3);
+}
+
 }  // namespace
 }  // namespace sharpen::select

@@ -89,12 +89,15 @@ class LimitedSolver {
   // Whether the bounds of asset i leave room for holding it, and for selling it short.
   bool may_exceed_zero(Index i) const;
   bool may_undercut_zero(Index i) const;
+  bool must_be_held(Index i) const;  // they exclude zero
 
   // Of the last solution: what it is worth (the Sharpe ratio, the return after costs, the utility),
   // its weights (n), and what the objective would gain per unit more of an asset, and less (n),
   // up to a common factor; none gains by either while the limits allow it.
   double value() const;
+  double risk() const;  // sqrt(w^T Sigma w)
   ConstVec weights() const;
+  void solution(Vec w) const;  // as forward gives it
   double gain_above(Index i) const;
   double gain_below(Index i) const;
   // What the objective loses about without asset i, up to the same factor.
