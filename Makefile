@@ -31,7 +31,7 @@ test: ## build and run the tests: optimised, in Python, fuzzed shortly
 
 slow: ## build and run the tests that are slow by nature, and those under sanitizers (half an hour)
 	@tools/setup build python browser
-	@tools/test release-slow python-slow asan
+	@tools/test release-slow python-slow asan asan-slow tsan-slow wheel
 
 times: ## measure make check, test and slow in a fresh clone, without compiler cache (an hour)
 	@tools/times
