@@ -33,6 +33,13 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
+// Tells the sanitizer at the end of a scope, however it ends: bodies may throw.
+struct TellAtEnd {
+  void (*tell)(void*);
+  void* address;
+  ~TellAtEnd() { tell(address); }
+};
+
 // OpenBLAS keeps one thread count per process. Ours are per call, so it gets one thread, for as
 // long as anybody needs it: the process may be a user's, whose other work wants its own count back.
 struct BlasThreads {
@@ -93,15 +100,15 @@ void Threads::run(Index items, void* context, Call call) const {
   }
   char spawned = 0, joined = 0;
   __tsan_release(&spawned);
+  const TellAtEnd join{__tsan_acquire, &joined};
   arena_->arena.execute([&] {
     tbb::parallel_for(tbb::blocked_range<Index>(0, items), [&](const tbb::blocked_range<Index>& r) {
       __tsan_acquire(&spawned);
+      const TellAtEnd leave{__tsan_release, &joined};
       const int slot = tbb::this_task_arena::current_thread_index();
       for (Index i = r.begin(); i < r.end(); ++i) call(context, i, slot);
-      __tsan_release(&joined);
     });
   });
-  __tsan_acquire(&joined);
 }
 
 }  // namespace sharpen
