@@ -42,7 +42,7 @@ wheel: ## build a Python wheel that needs no other package: build/wheels
 
 bench: ## build and run the benchmarks, measure hostile inputs and the size of the code
 	@tools/setup build size
-	@tools/build release bench
+	@tools/build release bench sharpen_app
 	@tools/bench build/release
 	@tools/bounds build/release/bin/sharpen
 	@tools/size
