@@ -320,11 +320,9 @@ bool ActivePath::set_bounds(Index i, double lower, double upper) {
 
 // ---- Rows that depend on each other.
 
-// Row q of the active ones depends on those before it, because `row` became active, or `asset` came
-// to rest on its way in `direction`, or (direction 0) an asset was put elsewhere. Moves the
-// multipliers along the combination that is zero on the free assets, until a row or an asset lets
-// go. False if none does.
-bool ActivePath::exchange(Index q, Index row, Index asset, int direction) {
+// Sets ray_ to the combination of active rows, up to the q-th, that is zero on the free assets, and
+// pull_ to what e gains along it; `row`, `asset` and `direction` as for exchange().
+void ActivePath::point_ray(Index q, Index row, Index asset, int direction) {
   const std::span<const Index> active = factor_.active();
   factor_.dependence(q, {by_row_.data(), active.size()});
   std::fill(ray_.begin(), ray_.end(), 0.0);
@@ -347,7 +345,15 @@ bool ActivePath::exchange(Index q, Index row, Index asset, int direction) {
       for (double& x : *all) x = -x;
     slopes(ray_, 0.0, left_, right_);
   }
+}
 
+// Row q of the active ones depends on those before it, because `row` became active, or `asset` came
+// to rest on its way in `direction`, or (direction 0) an asset was put elsewhere. Moves the
+// multipliers along the combination that is zero on the free assets, until a row or an asset lets
+// go. False if none does.
+bool ActivePath::exchange(Index q, Index row, Index asset, int direction) {
+  point_ray(q, row, asset, direction);
+  const std::span<const Index> active = factor_.active();
   double shortest = kInfinity, fastest = 0.0, size = 0.0;
   for (const Index r : active)
     size = std::max(size, std::abs(ray_[at(r)]) * limits_.row_size[at(r)]);

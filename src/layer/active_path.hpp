@@ -160,6 +160,7 @@ class ActivePath {
   bool start_equalities();
 
   bool settle(Index row, Index asset, int direction);
+  void point_ray(Index q, Index row, Index asset, int direction);
   bool exchange(Index q, Index row, Index asset, int direction);
 
   void solve(double theta, double fixed, State& out);
