@@ -175,7 +175,10 @@ void warn_of_warm_starts(TrainAnswer& answer) {
 Training read_training(const Values& values, std::optional<market::MemoryPanel> panel,
                        const Log& log) {
   check_framework(values);
-  Training job{.answer = {.values = values}, .settings = learn::training_settings(values)};
+  // Not within the braces: GCC 12 destroys the answer twice if settings that are refused throw
+  // there.
+  learn::TrainSettings settings = learn::training_settings(values);
+  Training job{.answer = {.values = values}, .settings = std::move(settings)};
   keep_inputs(values, {"out"});
   if (values.text("universe") == "available")
     throw InputError(fmt::format(
