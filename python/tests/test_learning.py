@@ -279,3 +279,12 @@ def test_wrong_arguments_of_predict_are_named(market, model, tmp_path):
         sharpen._core.Model(b"no model")
     with pytest.raises(TypeError, match="comes from sharpen.train"):
         sharpen.Model("model.sharpen")
+
+
+def test_settings_that_are_refused_leave_the_process_alive():
+    prices = pd.DataFrame(100.0 + np.random.default_rng(1).random((60, 3)))
+    for _ in range(20):
+        with pytest.raises(sharpen.InputError, match="lookback"):
+            sharpen.train(prices, lookback="all")
+        with pytest.raises(sharpen.InputError):
+            sharpen.backtest(prices, shrinkage=3)

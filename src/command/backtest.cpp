@@ -198,7 +198,9 @@ Job read_backtest(const Values& given, BacktestInputs inputs, const Log& log) {
     model = learn::read_model(given.text("model"));
   }
   const Values values = model ? follow_model(given, *model) : given;
-  BacktestAnswer answer{.values = values, .settings = backtest::backtest_settings(values)};
+  // Not within the braces, as for a training: what throws there destroys the values twice.
+  auto settings = backtest::backtest_settings(values);
+  BacktestAnswer answer{.values = values, .settings = std::move(settings)};
   check_settings(values, answer.settings);
   if (model && !learn::learns(answer.settings.framework))
     throw InputError("model has no meaning here; it goes with ‹--framework pfl› or dfl");
