@@ -14,8 +14,8 @@ namespace {
 
 // Of a combination of rows, what is rounding.
 constexpr double kNoPart = 1e-9;
-constexpr double kNoRate = 1e-12;
-constexpr double kMetLimit = 1e-11;
+constexpr double kNoRate = 1e-12;    // in what e gains along it
+constexpr double kMetLimit = 1e-11;  // in what it lacks of its limits
 
 }  // namespace
 
@@ -202,9 +202,9 @@ double ActivePath::missing(ConstVec combination) const {
 }
 
 bool ActivePath::start_equalities() {
-  tidy_ = false;
   for (Index r = 0; r < rows_; ++r) {
     if (!limits_.equality(r) || side_[at(r)] != 0) continue;
+    tidy_ = false;
     activate(r, row_value(r) <= limits_.row_upper[at(r)] ? -1 : 1);
     if (!settle(r, -1, 0)) return false;
   }

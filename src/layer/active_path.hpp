@@ -1,7 +1,7 @@
 // Portfolios under limits: the quadratic programme
 //   min  1/2 w^T H w - theta (mu^T w - kappa^T |w - h|)
-//   s.t. lower <= w <= upper,  lower_r <= a_r^T w <= upper_r,  |w|_1 <= gross,  |w - h|_1 <=
-//   turnover
+//   s.t. lower <= w <= upper,  lower_r <= a_r^T w <= upper_r,
+//        |w|_1 <= gross,  |w - h|_1 <= turnover
 // for H positive definite, solved by following a path of optima.
 //
 // An asset is free, or rests at a knot: a bound, 0 if gross is limited, h if trading is limited or
@@ -54,8 +54,6 @@ struct ActiveSet {
   std::vector<std::int8_t> piece;   // (n) 0 at a knot; +1, -1: free, in the piece above, below `w`
                                     // if that is a knot, around it if not
   double theta = 0.0;
-
-  bool empty() const { return w.empty(); }
 };
 
 class ActivePath {
@@ -64,8 +62,8 @@ class ActivePath {
 
   explicit ActivePath(LimitTable limits);
 
-  // Everything rests where it is held, or at the bound nearest to that. mu (n) must outlive the
-  // path.
+  // Everything rests where it is held, or at the bound nearest to that. What H and mu (n) refer to
+  // must live as long as the path is followed.
   void begin(const Curvature& H, ConstVec mu, double theta);
   void resume(const Curvature& H, ConstVec mu, const ActiveSet& start);
   void keep(ActiveSet& out) const;
@@ -75,8 +73,7 @@ class ActivePath {
   // cannot be.
   bool set_bounds(Index i, double lower, double upper);
 
-  // What holds of the optima w0 + theta w1 of the present assets and rows, with |x|^2 = x^T Sigma
-  // x.
+  // What holds of the optima w0 + theta w1 of the present assets and rows; |x|^2 is x^T Sigma x.
   struct Segment {
     double risk0 = 0.0, risk01 = 0.0, risk1 = 0.0;  // |w0|^2, w0^T Sigma w1, |w1|^2
     double curved0 = 0.0;                           // w0^T H w0

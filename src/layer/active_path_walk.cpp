@@ -18,6 +18,7 @@ constexpr double kOfRow = 2e-11;
 // A step this short of the way is none; so many of them in a row are a tie.
 constexpr double kNoStep = 1e-13;
 constexpr int kTie = 8;
+// Of |w1|^2, what is rounding, relative to what it would be without rows.
 constexpr double kFlat = 1e-22;
 
 }  // namespace

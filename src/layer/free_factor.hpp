@@ -4,7 +4,8 @@
 // and Y = L^-1 A_RF^T, the optimality conditions
 //   [H_FF A_RF^T; A_RF 0] [x; lambda] = [r; b]
 // have the solution S lambda = Y^T L^-1 r - b, L^T x = L^-1 r - Y lambda with S = Y^T Y. An asset
-// that comes or goes costs O(|F|^2), a row O(|F|^2), a solution O(|F|^2 + |F| |R|^2).
+// that comes or goes costs O(|F|^2) and, for the columns kept, O(n) or O(n |F|), a row O(|F|^2), a
+// solution O(|F|^2 + |F| |R|^2).
 #pragma once
 
 #include <span>

@@ -207,8 +207,7 @@ LimitedEnd LimitedSolver::forward(const risk::Risk& risk, Index s, ConstVec mu, 
     state.end = LimitedEnd::invalid_input;
   }
   work.last = state.end;
-  if (state.end == LimitedEnd::infeasible || state.end == LimitedEnd::not_converged ||
-      state.end == LimitedEnd::invalid_input) {
+  if (!is_solved(state.end)) {
     state.set.reset();
     std::fill(w.begin(), w.end(), kNaN);
     return state.end;

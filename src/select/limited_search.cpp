@@ -16,11 +16,6 @@ constexpr std::size_t kKicked = 3;
 constexpr Index kMostKicked = 25000;  // n k: beyond that it takes too long
 constexpr Index kRankedExactly = 64;  // more names than these are ranked by their own risk
 
-bool solved(LimitedEnd end) {
-  return end != LimitedEnd::infeasible && end != LimitedEnd::not_converged &&
-         end != LimitedEnd::invalid_input;
-}
-
 // Better ends first; of portfolios that only keep their risk low, the one with the least.
 int rank_of(LimitedEnd end) {
   switch (end) {
@@ -51,7 +46,7 @@ bool LimitedSearch::Worth::better_than(const Worth& other) const {
 // The optimum with the names that are allowed now. False if there is none.
 bool LimitedSearch::solve_again() {
   end_ = solver_.again();
-  return solved(end_) && std::isfinite(solver_.value());
+  return is_solved(end_) && std::isfinite(solver_.value());
 }
 
 bool LimitedSearch::allow(Index i, bool yes) {
@@ -224,7 +219,7 @@ void LimitedSearch::best_alone(ConstVec mu) {
 
 // The best portfolio of the names in order_ alone. False if there is none.
 bool LimitedSearch::restart(const risk::Risk& risk, Index sample, ConstVec mu, Vec w) {
-  if (!solved(solver_.forward(risk, sample, mu, {}, all_, w))) return false;
+  if (!is_solved(solver_.forward(risk, sample, mu, {}, all_, w))) return false;
   for (Index i = 0; i < n_; ++i) allowed_[at(i)] = solver_.must_be_held(i);
   for (const Index i : order_) allowed_[at(i)] = true;
   for (Index i = 0; i < n_; ++i)
@@ -285,7 +280,7 @@ LimitedEnd LimitedSearch::run(const risk::Risk& risk, Index sample, ConstVec mu,
   best_ever_.reset();
   std::fill(allowed_.begin(), allowed_.end(), true);
   end_ = solver_.forward(risk, sample, mu, {}, all_, w);
-  if (!solved(end_) || held() <= k_) return end_;
+  if (!is_solved(end_) || held() <= k_) return end_;
   if (forbid_idle() && reduce(stop)) {
     if (exchange) improve(stop);
     keep_if_better();

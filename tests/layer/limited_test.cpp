@@ -2,132 +2,25 @@
 // from the weights and multipliers alone; the problem is convex, so that they are proof.
 #include "sharpen/layer/limited.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "layer/active_path.hpp"
-#include "sharpen/base/error.hpp"
+#include "layer/limited_instances.hpp"
 #include "sharpen/base/threads.hpp"
 #include "support/problems.hpp"
 #include "support/real_moments.hpp"
 
-namespace sharpen::layer {
+namespace sharpen::layer::limited {
 namespace {
-
-using Eigen::MatrixXd;
-using Eigen::VectorXd;
-using sharpen::testing::RowMatrix;
-using sharpen::testing::view;
-using ::testing::HasSubstr;
-
-constexpr double kInf = std::numeric_limits<double>::infinity();
-
-std::unique_ptr<risk::Risk> risk_of(const RowMatrix& Sigma) {
-  risk::RiskSettings settings;
-  settings.shrinkage = 0.0;
-  return risk::from_covariance(view(Sigma), settings);
-}
-
-// Factor models of one to five factors, some with twins, under limits of every kind.
-struct Instance {
-  explicit Instance(std::uint64_t seed, Index most = 40);
-
-  double uniform() { return std::uniform_real_distribution<double>()(engine); }
-  double normal() { return std::normal_distribution<double>()(engine); }
-  bool chance(double p) { return uniform() < p; }
-  Index below(Index m) { return std::uniform_int_distribution<Index>(0, m - 1)(engine); }
-  void make_twins();
-  void set_bounds();
-  void set_rows();
-  void set_trading();
-
-  std::mt19937_64 engine;
-  Index n;
-  RowMatrix Sigma;
-  VectorXd mu;
-  Limits limits;
-};
-
-Instance::Instance(std::uint64_t seed, Index most) : engine(seed), n(2 + below(most - 1)) {
-  const Index factors = 1 + below(5);
-  const double size = std::pow(10.0, -4.0 * uniform());
-  RowMatrix B(n, factors);
-  for (Index i = 0; i < n; ++i)
-    for (Index f = 0; f < factors; ++f) B(i, f) = normal();
-  Sigma = size * B * B.transpose();
-  mu = VectorXd(n);
-  const double drift = 2.0 * uniform() - 1.0;
-  for (Index i = 0; i < n; ++i) mu(i) = 0.01 * (normal() + drift);
-  if (chance(0.2)) make_twins();
-  const double own = size * std::pow(10.0, -3.0 * uniform());
-  for (Index i = 0; i < n; ++i) Sigma(i, i) += own * (chance(0.5) ? 1.0 : 0.5 + uniform());
-  set_bounds();
-  set_rows();
-  set_trading();
-}
-
-void Instance::make_twins() {
-  for (Index i = 1; i < n; i += 2) {
-    mu(i) = mu(i - 1);
-    Sigma.row(i) = Sigma.row(i - 1);
-    Sigma.col(i) = Sigma.col(i - 1);
-  }
-}
-
-void Instance::set_bounds() {
-  const Index kind = below(4);
-  if (kind == 3) return;
-  limits.lower.assign(at(n), kind == 1 ? -0.1 : 0.0);
-  if (kind == 0 && chance(0.5)) return;
-  limits.upper.assign(at(n), kind == 1 ? 0.2 : std::max(0.1, 2.0 / static_cast<double>(n)));
-}
-
-void Instance::set_rows() {
-  const std::vector<double> ones(at(n), 1.0);
-  if (chance(0.5)) limits.rows.push_back({"net", ones, chance(0.5) ? 0.0 : -kInf, 1.0});
-  if (chance(0.5)) return;
-  const Index groups = 1 + below(10);
-  for (Index group = 0; group < groups; ++group) {
-    LimitRow row{"group", std::vector<double>(at(n)), chance(0.3) ? -0.05 : -kInf,
-                 0.1 + 0.5 * uniform() + 1.0 / static_cast<double>(groups)};
-    for (Index i = group; i < n; i += groups) row.coefficients[at(i)] = 1.0;
-    limits.rows.push_back(row);
-  }
-  if (chance(0.3)) limits.rows.push_back(limits.rows.back());
-  if (chance(0.5)) {
-    LimitRow row{"beta", std::vector<double>(at(n)), -0.2, 0.2};
-    for (double& x : row.coefficients) x = normal();
-    limits.rows.push_back(row);
-  }
-}
-
-void Instance::set_trading() {
-  if (chance(0.5)) limits.gross = 1.0 + 1.5 * uniform();
-  if (chance(0.5)) return;
-  limits.holdings.assign(at(n), 0.0);
-  for (Index i = 0; i < n; ++i) {
-    const double low = limits.lower.empty() ? -1.0 : limits.lower[at(i)];
-    const double high = limits.upper.empty() ? 1.0 : limits.upper[at(i)];
-    if (chance(0.4)) limits.holdings[at(i)] = std::clamp(0.1 * normal(), low, high);
-  }
-  if (chance(0.7)) {
-    limits.costs.assign(at(n), 0.0);
-    for (double& cost : limits.costs) cost = 0.002 * uniform();
-  }
-  if (chance(0.5)) limits.turnover = 0.3 + uniform();
-}
 
 // The largest violation of a condition, relative to what it is made of.
 class Judge {
@@ -245,15 +138,6 @@ bool proves_infeasible(const Limits& limits, ConstVec multipliers, Index n) {
     least += own;
   }
   return least > allowed - 1e-9 * size;
-}
-
-ObjectiveSettings some_objective(Instance& instance, int kind) {
-  const double variance = instance.Sigma.diagonal().mean();
-  ObjectiveSettings objective;
-  objective.kind = static_cast<Objective>(kind);
-  objective.volatility = std::sqrt(variance) * std::pow(10.0, -2.0 * instance.uniform());
-  objective.risk_aversion = std::pow(10.0, 0.0 - 3.0 * instance.uniform()) / variance;
-  return objective;
 }
 
 // What the solver adds for `sharpe`.
@@ -468,102 +352,6 @@ TEST(Limited, ASignalThatIsNotFiniteIsAnOutcome) {
   EXPECT_EQ(zero, VectorXd::Zero(instance.n));
 }
 
-// A small market of uncorrelated names.
-struct Small {
-  explicit Small(std::vector<double> signal)
-      : mu(Eigen::Map<const VectorXd>(signal.data(), static_cast<Index>(signal.size()))),
-        w(mu.size()),
-        risk(risk_of(1e-4 * RowMatrix::Identity(mu.size(), mu.size()))) {}
-
-  LimitedEnd solve(const ObjectiveSettings& objective, const Limits& limits, ConstVec more = {}) {
-    LimitedSolver solver(objective, limits, mu.size());
-    return solver.forward(*risk, 0, view(mu), more, state, view(w));
-  }
-
-  VectorXd mu, w;
-  std::unique_ptr<risk::Risk> risk;
-  LimitedState state;
-};
-
-// Rows that say what others say are no contradiction.
-TEST(Limited, EqualitiesMayFollowFromEachOther) {
-  Small market({0.01, 0.02, 0.03, -0.01});
-  Limits limits;
-  limits.lower.assign(4, 0.0);
-  limits.rows = {{"net again", {1.0, 1.0, 1.0, 1.0}, 1.0, 1.0},
-                 {"nothing", {0.0, 0.0, 0.0, 0.0}, 0.0, 0.0}};
-  EXPECT_EQ(market.solve({}, limits), LimitedEnd::ok);
-  EXPECT_NEAR(market.w(2), 0.5, 1e-12);
-  limits.rows = {{"first", {1.0, 1.0, 0.0, 0.0}, 0.4, 0.4},
-                 {"rest", {0.0, 0.0, 1.0, 1.0}, 0.6, 0.6}};
-  market.state = {};
-  EXPECT_EQ(market.solve({}, limits), LimitedEnd::ok);
-  EXPECT_NEAR(market.w(0) + market.w(1), 0.4, 1e-12);
-  limits.rows[1].lower = limits.rows[1].upper = 0.7;
-  market.state = {};
-  EXPECT_EQ(market.solve({}, limits), LimitedEnd::infeasible);
-}
-
-TEST(Limited, EveryWeightMayBeGiven) {
-  Small market({0.01, -0.02});
-  Limits limits;
-  limits.lower = limits.upper = {0.25, 0.75};
-  EXPECT_NE(market.solve({}, limits), LimitedEnd::infeasible);
-  EXPECT_EQ(market.w(0), 0.25);
-  EXPECT_EQ(market.w(1), 0.75);
-  limits.lower = limits.upper = {0.25, 0.5};
-  market.state = {};
-  EXPECT_EQ(market.solve({}, limits), LimitedEnd::infeasible);
-}
-
-// Without a best portfolio of net position 1, and without risk to spend, theta has no value of its
-// own: starts from such states do not drift.
-TEST(Limited, EndsWithoutAThetaCanBeStartedFrom) {
-  Small neutral({-0.01, -0.02, -0.03});
-  Small rich({0.01, 0.02, 0.03});
-  Limits caps;
-  caps.lower.assign(3, 0.0);
-  caps.upper.assign(3, 0.1);
-  ObjectiveSettings spend;
-  spend.kind = Objective::expected_return;
-  spend.volatility = 1.0;
-  for (int i = 0; i < 80; ++i) {
-    ASSERT_EQ(neutral.solve({}, {}), LimitedEnd::neutral) << i;
-    EXPECT_NEAR(neutral.w(0), 0.5, 1e-9) << i;
-    ASSERT_EQ(rich.solve(spend, caps), LimitedEnd::below_risk) << i;
-    EXPECT_NEAR(rich.w.sum(), 0.3, 1e-12) << i;
-  }
-}
-
-// What adds up to zero but for rounding is zero: the best position has no net.
-TEST(Limited, AReturnOfRoundingIsNone) {
-  for (const std::vector<double>& mu : {std::vector<double>{0.1, 0.2, -0.3}, {0.3, -0.1, -0.2}}) {
-    Small market(mu);
-    EXPECT_EQ(market.solve({}, {}), LimitedEnd::neutral);
-    EXPECT_LT(market.w.lpNorm<1>(), 1.0 + 1e-9);
-  }
-}
-
-// Under a mask the risk of the path falls before it grows.
-TEST(Limited, RiskIsSpentWhereItFallsAtFirst) {
-  Small market({0.1, 0.0});
-  ObjectiveSettings objective;
-  objective.kind = Objective::expected_return;
-  objective.volatility = std::sqrt(0.6e-4);
-  Limits net;
-  net.rows = {{"net", {1.0, 1.0}, 1.0, 1.0}};
-  const std::vector<double> more = {8e-4, 0.0};
-  EXPECT_EQ(market.solve(objective, net, more), LimitedEnd::ok);
-  EXPECT_NEAR(market.w.squaredNorm(), 0.6, 1e-9);
-  EXPECT_GT(market.w(0), market.w(1));
-}
-
-TEST(Limited, AMaskThatIsNotFiniteIsAnOutcome) {
-  Small market({0.1, 0.2});
-  const std::vector<double> more = {0.0, kInf};
-  EXPECT_EQ(market.solve({}, {}, more), LimitedEnd::invalid_input);
-}
-
 // The optimum without an asset, from the one with it, is that of bounds of zero.
 TEST(Limited, AssetsCanBeForbiddenAndAllowedAgain) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
@@ -594,37 +382,6 @@ TEST(Limited, AssetsCanBeForbiddenAndAllowedAgain) {
     ASSERT_EQ(solver.again(), LimitedEnd::ok);
     EXPECT_LT((found - w).norm(), 1e-8 * std::max(1.0, w.norm()));
   }
-}
-
-TEST(Limits, SayWhatIsNotInOrder) {
-  const auto message = [](const Limits& limits) -> std::string {
-    try {
-      limits.validate(2);
-    } catch (const InputError& error) {
-      return error.what();
-    }
-    return "";
-  };
-  Limits limits;
-  EXPECT_EQ(message(limits), "");
-  limits.lower = {0.0, 0.3};
-  limits.upper = {1.0, 0.2};
-  EXPECT_THAT(message(limits), HasSubstr("the weight of asset 2 must lie between 0.3 and 0.2"));
-  limits = {};
-  limits.lower = {0.0};
-  EXPECT_THAT(message(limits), HasSubstr("lower has 1 entries for 2 assets"));
-  limits = {};
-  limits.rows = {{"Energy", {1.0, std::nan("")}, 0.0, 1.0}};
-  EXPECT_THAT(message(limits), HasSubstr("row 'Energy' of asset 2 is nan"));
-  limits = {};
-  limits.gross = -1.0;
-  EXPECT_THAT(message(limits), HasSubstr("gross is at most -1"));
-  limits = {};
-  limits.turnover = 0.1;
-  EXPECT_THAT(message(limits), HasSubstr("give holdings"));
-  limits.holdings = {0.0, 0.0};
-  limits.costs = {0.0, -1e-4};
-  EXPECT_THAT(message(limits), HasSubstr("the cost of asset 2 is -0.0001"));
 }
 
 // Central differences, for coordinates along which no asset or row changes sides.
@@ -692,4 +449,4 @@ TEST(Limited, GradientsAreThoseOfFiniteDifferences) {
 }
 
 }  // namespace
-}  // namespace sharpen::layer
+}  // namespace sharpen::layer::limited

@@ -1,6 +1,6 @@
 // The best portfolio under limits, and its derivative.
 //
-//   sharpe   max mu^T w / sqrt(w^T Sigma w),  1^T w = 1
+//   sharpe   max (mu^T w - kappa^T |w - h|) / sqrt(w^T Sigma w),  1^T w = 1
 //   return   max mu^T w - kappa^T |w - h|,    w^T Sigma w <= sigma^2
 //   utility  max mu^T w - kappa^T |w - h| - gamma / 2 w^T Sigma w
 //
@@ -52,6 +52,9 @@ enum class LimitedEnd {
   invalid_input,  // a signal that is not finite, a risk model that cannot be used
 };
 
+// Whether there are weights.
+constexpr bool is_solved(LimitedEnd end) { return end < LimitedEnd::infeasible; }
+
 struct ActiveSet;
 
 // Where a solution was found: what its vjp needs, and a start for the next one that is like it.
@@ -74,8 +77,8 @@ class LimitedSolver {
   ~LimitedSolver();
   LimitedSolver(LimitedSolver&&) noexcept;
 
-  // w (n) for sample s of `risk` from mu (n); `more` (n) is d, or empty. Starts from
-  // `state` if that holds one, and leaves its own there. w is NaN if there is no solution.
+  // w (n) for sample s of `risk` from mu (n); `more` (n) is d, or empty. Starts from `state` if
+  // that holds one, and leaves its own there. w is NaN if there is no solution.
   LimitedEnd forward(const risk::Risk& risk, Index s, ConstVec mu, ConstVec more,
                      LimitedState& state, Vec w);
   // dL_dmu (n) and dL_dmore (n, or empty) from dL_dw (n), for what forward saw.
@@ -83,7 +86,8 @@ class LimitedSolver {
            ConstVec dL_dw, Vec dL_dmu, Vec dL_dmore);
 
   // From the last solution on: asset i held to nothing, or allowed again, and the optimum then.
-  // Quick, and right to rounding; forward starts anew, with every asset allowed.
+  // Quick, and right to rounding; forward starts anew, with every asset allowed. Not after a vjp,
+  // which takes the place of the last solution; risk, mu and more must be there still.
   bool allow(Index i, bool allowed);  // false if the limits cannot hold together any more
   LimitedEnd again();
   // Whether the bounds of asset i leave room for holding it, and for selling it short.
