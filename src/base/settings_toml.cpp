@@ -18,7 +18,6 @@ namespace sharpen::settings {
 
 namespace {
 
-constexpr std::size_t kLargestFile = 1 << 20;
 constexpr std::size_t kDeepest = 16;  // no setting is more than three deep
 
 // One past the end of the string that opens at `begin`, or of its line where it is not closed.
@@ -214,12 +213,12 @@ const Setting& setting_for(std::string_view key, const toml::node& node, const V
 
 }  // namespace
 
-toml::table parse_toml(std::string_view text, std::string_view file_name) {
-  if (text.size() > kLargestFile)
+toml::table parse_toml(std::string_view text, std::string_view file_name, std::size_t largest) {
+  if (text.size() > largest)
     throw InputError(
-        fmt::format("{}: larger than 1 MiB, which no configuration file is; leave "
+        fmt::format("{}: larger than {} MiB, which no configuration file is; leave "
                     "out what is not a setting",
-                    file_name));
+                    file_name, largest >> 20));
   refuse_depth(text, file_name);
   try {
     return toml::parse(text, file_name);

@@ -15,8 +15,11 @@ namespace sharpen::settings {
 // The text of a configuration file. Throws InputError for one that cannot be read or is absurd.
 std::string read_configuration(const std::filesystem::path& file);
 
+inline constexpr std::size_t kLargestFile = std::size_t{1} << 20;
+
 // Throws InputError with file, line and column.
-toml::table parse_toml(std::string_view text, std::string_view file_name);
+toml::table parse_toml(std::string_view text, std::string_view file_name,
+                       std::size_t largest = kLargestFile);
 
 // The keys of a table in the order of the file, so that its first mistake is reported first.
 struct TomlLine {

@@ -349,7 +349,10 @@ void Cleaner::assemble() {
     }
     factors.push_back(std::move(next));
   }
-  for (const Index j : columns) out_.panel.tickers.push_back(raw_.tickers[at(j)]);
+  out_.panel.left_out = raw_.left_out;
+  for (Index j = 0; j < raw_.n(); ++j)
+    (keep_asset_[at(j)] != 0 ? out_.panel.tickers : out_.panel.left_out)
+        .push_back(raw_.tickers[at(j)]);
   out_.panel.values.reserve(rows.size() * columns.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto t = at(rows[i]);

@@ -65,7 +65,7 @@ Panel returns_of_prices(const Panel& prices) {
         prices.rows()));
   const Index n = prices.n();
   const ConstMat p = prices.matrix();
-  Panel out{{prices.dates.begin() + 1, prices.dates.end()}, prices.tickers, {}};
+  Panel out{{prices.dates.begin() + 1, prices.dates.end()}, prices.tickers, {}, prices.left_out};
   out.values.resize(prices.values.size() - prices.tickers.size());
   for (Index t = 0; t + 1 < p.rows; ++t) {
     for (Index j = 0; j < n; ++j) {
@@ -128,7 +128,7 @@ Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
   const auto row = [&](auto date) {
     return panel.values.begin() + (date - panel.dates.begin()) * panel.n();
   };
-  return {{begin, end}, panel.tickers, {row(begin), row(end)}};
+  return {{begin, end}, panel.tickers, {row(begin), row(end)}, panel.left_out};
 }
 
 Panel select_tickers(const Panel& panel, std::span<const std::string> tickers) {
@@ -154,7 +154,9 @@ Panel select_tickers(const Panel& panel, std::span<const std::string> tickers) {
     columns.push_back(found->second);
   }
 
-  Panel out{panel.dates, {tickers.begin(), tickers.end()}, {}};
+  Panel out{panel.dates, {tickers.begin(), tickers.end()}, {}, panel.left_out};
+  for (const std::string& ticker : panel.tickers)
+    if (!seen.contains(ticker)) out.left_out.push_back(ticker);
   out.values.reserve(panel.dates.size() * columns.size());
   const ConstMat from = panel.matrix();
   for (Index t = 0; t < from.rows; ++t)

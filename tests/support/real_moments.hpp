@@ -2,13 +2,13 @@
 #pragma once
 
 #include <Eigen/Core>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
 
 #include "sharpen/market/moments.hpp"
 #include "sharpen/market/panel.hpp"
+#include "support/files.hpp"
 #include "support/problems.hpp"
 
 namespace sharpen::testing {
@@ -18,22 +18,17 @@ struct Moments {
   Eigen::VectorXd mu;
 };
 
-inline std::filesystem::path data_folder() {
-  if (const char* folder = std::getenv("SHARPEN_TEST_DATA")) return folder;
-  return std::filesystem::path(SHARPEN_SOURCE_DIR) / ".." / "shared" / "data";
-}
-
 // nullopt where the file is absent.
 inline std::optional<Moments> real_moments(const std::string& name) {
   if (name.starts_with("port")) {
-    const auto file = data_folder() / (name + ".txt");
+    const auto file = std::filesystem::path(data_folder()) / (name + ".txt");
     if (!std::filesystem::exists(file)) return std::nullopt;
     const market::Moments moments = market::read_orlib(file);
     const Index n = moments.n();
     return Moments{Eigen::Map<const Eigen::MatrixXd>(moments.covariance.data(), n, n),
                    Eigen::Map<const Eigen::VectorXd>(moments.mean.data(), n)};
   }
-  const auto file = data_folder() / (name + "_monthly_gross.csv");
+  const auto file = std::filesystem::path(data_folder()) / (name + "_monthly_gross.csv");
   if (!std::filesystem::exists(file)) return std::nullopt;
   constexpr auto kind = market::PanelKind::gross_returns;
   const market::Panel panel = market::simple_returns(market::read_panel(file, kind), kind);

@@ -27,14 +27,18 @@
 namespace sharpen::market {
 
 struct Panel {
-  std::vector<std::string> dates;    // (rows), strictly increasing
-  std::vector<std::string> tickers;  // (n), distinct
-  std::vector<double> values;        // (rows, n), row-major; NaN where there is no value
+  std::vector<std::string> dates;          // (rows), strictly increasing
+  std::vector<std::string> tickers;        // (n), distinct
+  std::vector<double> values;              // (rows, n), row-major; NaN where there is no value
+  std::vector<std::string> left_out = {};  // tickers that there were before columns were chosen
 
   Index rows() const { return static_cast<Index>(dates.size()); }
   Index n() const { return static_cast<Index>(tickers.size()); }
   ConstMat matrix() const { return {values.data(), rows(), n()}; }
-  bool operator==(const Panel&) const = default;  // as doubles: a panel with NaN equals none
+  // As doubles: a panel with NaN equals none. What was left out is not part of it.
+  bool operator==(const Panel& other) const {
+    return dates == other.dates && tickers == other.tickers && values == other.values;
+  }
 };
 
 enum class PanelKind {
