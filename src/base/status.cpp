@@ -12,8 +12,23 @@ std::string_view describe(Status status) {
              "constraints: all cash";
     case Status::not_converged: return "an iteration stopped before it reached its tolerance";
     case Status::invalid_input: return "the signal or the risk of this instance is not usable";
+    case Status::infeasible:
+      return "the limits cannot hold together: the portfolio breaks them by the least";
   }
   return "unknown status";
+}
+
+std::string_view describe(Note note) {
+  switch (note) {
+    case Note::none: return "nothing to be said besides";
+    case Note::nothing_earns:
+      return "no portfolio that the limits allow earns anything: the one of least risk";
+    case Note::below_risk:
+      return "the largest return that the limits allow has less risk than was aimed at";
+    case Note::above_risk:
+      return "the limits force more risk than was aimed at: the portfolio of least risk";
+  }
+  return "unknown note";
 }
 
 }  // namespace sharpen

@@ -286,10 +286,11 @@ void ActivePath::keep(ActiveSet& out) const {
     out.piece[at(i)] = w_[at(i)] >= high_[at(i)] ? std::int8_t{-1} : std::int8_t{1};
 }
 
-void ActivePath::reset(const LimitTable& limits) {
-  limits_.lower = limits.lower;
-  limits_.upper = limits.upper;
+void ActivePath::reset(ConstVec lower, ConstVec upper) {
+  std::copy(lower.begin(), lower.end(), limits_.lower.begin());
+  std::copy(upper.begin(), upper.end(), limits_.upper.begin());
 }
+void ActivePath::reset(const LimitTable& limits) { limits_ = limits; }
 
 bool ActivePath::set_bounds(Index i, double lower, double upper) {
   limits_.lower[at(i)] = lower;

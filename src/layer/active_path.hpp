@@ -34,6 +34,8 @@
 
 namespace sharpen::layer {
 
+struct ExchangeTable;
+
 // H = Sigma_s + diag(more).
 struct Curvature {
   const risk::Risk* risk = nullptr;
@@ -65,9 +67,12 @@ class ActivePath {
   // Everything rests where it is held, or at the bound nearest to that. What H and mu (n) refer to
   // must live as long as the path is followed.
   void begin(const Curvature& H, ConstVec mu, double theta);
+  void begin_again(double theta) { begin(H_, mu_, theta); }  // of the same, under the same bounds
   void resume(const Curvature& H, ConstVec mu, const ActiveSet& start);
   void keep(ActiveSet& out) const;
-  // The bounds of a table of the same size, for the next start.
+  // The bounds (n) for the next start.
+  void reset(ConstVec lower, ConstVec upper);
+  // A table of the same size, for the next start.
   void reset(const LimitTable& limits);
   // Other bounds for asset i from here on; they hold at the end of the next way. False if that
   // cannot be.
@@ -95,6 +100,7 @@ class ActivePath {
   End finish(Wanted wanted, double target) { return finish(theta_, wanted, target); }
 
   double theta() const { return theta_; }
+  const Curvature& curvature() const { return H_; }
   double entered() const { return entered_; }  // where the present segment began
   ConstVec weights() const { return w_; }
   ConstVec multipliers() const { return lambda_; }  // (rows)
@@ -120,8 +126,13 @@ class ActivePath {
   // H w0 and H w1.
   ConstVec curved_fixed_part() const { return to_.Hw; }
   ConstVec curved_signal_part() const { return along_.Hw; }
-  // g (n) becomes x of [H_FF A_RF^T; A_RF 0] [x_F; .] = [g_F; 0], zero elsewhere.
+  // g (n) becomes x of [H_FF A_RF^T; A_RF 0] [x_F; rho] = [g_F; 0], zero elsewhere.
   void project(Vec g);
+  // What a sum g^T w gains per unit by which the knots move at which assets rest, at this theta:
+  // g - H x - A^T rho there, zero elsewhere.
+  void pull_of_knots(Vec g);
+  // Fills in what the leavers and entrants of the table come to, of the last optimum.
+  void exchanges(ExchangeTable& table);
 
  private:
   struct Block {
@@ -143,6 +154,8 @@ class ActivePath {
   void slopes(ConstVec multipliers, double theta, Vec left, Vec right) const;
   double coefficient(Index r, Index i) const;
   double row_value(Index r) const;
+  double coefficient_towards(Index r, Index i, int direction) const;
+  double pull_towards(const State& state, Index i, int direction, double cost) const;
 
   void clear(const Curvature& H, ConstVec mu, double theta);
   void rest(Index i, double sign);
@@ -161,6 +174,8 @@ class ActivePath {
   bool exchange(Index q, Index row, Index asset, int direction);
 
   void solve(double theta, double fixed, State& out);
+  void refine(double theta, double fixed, double held, State& out);
+  void spread(double theta, double fixed, double held, State& out);
   double scale(double theta, ConstVec w) const;
   Block first_block(double theta);
   void advance(double alpha, double theta);
@@ -191,7 +206,8 @@ class ActivePath {
   std::vector<double> left_, right_, pull_;   // (n)
   std::vector<double> by_asset_, by_row_, scratch_;
   std::vector<Index> order_;
-  bool tidy_ = false;  // nothing changed since everything was put in order
+  bool refine_ = false;  // the last solutions are worth their digits
+  bool tidy_ = false;    // nothing changed since everything was put in order
 };
 
 }  // namespace sharpen::layer

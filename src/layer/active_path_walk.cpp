@@ -41,7 +41,36 @@ void ActivePath::solve(double theta, double fixed, State& out) {
     by_row_[q] = fixed * (limit - row_rest_[r] + (active[q] == limits_.turnover() ? held : 0.0));
   }
   factor_.solve({by_asset_.data(), assets.size()}, {by_row_.data(), active.size()});
+  spread(theta, fixed, held, out);
+  if (refine_) refine(theta, fixed, held, out);
+}
 
+// Once more for what rounding has left: rows that nearly depend on each other cost digits.
+void ActivePath::refine(double theta, double fixed, double held, State& out) {
+  const std::span<const Index> assets = factor_.assets(), active = factor_.active();
+  for (std::size_t a = 0; a < assets.size(); ++a) {
+    const std::size_t i = at(assets[a]);
+    const double paid =
+        limits_.holding_is_knot(assets[a]) ? limits_.costs[i] * trade_sign_[i] : 0.0;
+    by_asset_[a] = out.e[i] - theta * paid;
+    for (const Index r : active)
+      if (r >= limits_.plain()) by_asset_[a] -= out.lambda[at(r)] * coefficient(r, assets[a]);
+  }
+  for (std::size_t q = 0; q < active.size(); ++q) {
+    const std::size_t r = at(active[q]);
+    const double limit = side_[r] > 0 ? limits_.row_upper[r] : limits_.row_lower[r];
+    by_row_[q] = fixed * limit - out.value[r];
+  }
+  factor_.solve({by_asset_.data(), assets.size()}, {by_row_.data(), active.size()});
+  for (std::size_t a = 0; a < assets.size(); ++a) by_asset_[a] += out.w[at(assets[a])];
+  for (std::size_t q = 0; q < active.size(); ++q) by_row_[q] += out.lambda[at(active[q])];
+  spread(theta, fixed, held, out);
+}
+
+// What the weights of the free assets (by_asset_) and the multipliers of the active rows (by_row_)
+// come to; `held` as in solve().
+void ActivePath::spread(double theta, double fixed, double held, State& out) {
+  const std::span<const Index> assets = factor_.assets(), active = factor_.active();
   const auto n = static_cast<int>(n_);
   for (std::size_t i = 0; i < at(n_); ++i) {
     out.w[i] = fixed * w_[i];
@@ -286,7 +315,9 @@ ActivePath::End ActivePath::finish(double theta, Wanted wanted, double target) {
   for (int tries = 0; tries < 3; ++tries) {
     tidy();
     if (factor_.factor_rows() >= 0) return End::stuck;
+    refine_ = true;
     const Segment present = segment();
+    refine_ = false;
     if (wanted != nullptr) theta = wanted(present, target).value_or(theta_);
     aim_at(theta);
     if (first_block(theta).none()) {
@@ -338,6 +369,29 @@ void ActivePath::project(Vec g) {
   factor_.solve({by_asset_.data(), assets.size()}, {by_row_.data(), factor_.active().size()});
   std::fill(g.begin(), g.end(), 0.0);
   for (std::size_t a = 0; a < assets.size(); ++a) g[at(assets[a])] = by_asset_[a];
+}
+
+void ActivePath::pull_of_knots(Vec g) {
+  const std::span<const Index> assets = factor_.assets(), active = factor_.active();
+  const auto n = static_cast<int>(n_);
+  for (std::size_t a = 0; a < assets.size(); ++a) by_asset_[a] = g[at(assets[a])];
+  std::fill(by_row_.begin(), by_row_.end(), 0.0);
+  factor_.solve({by_asset_.data(), assets.size()}, {by_row_.data(), active.size()});
+  if (!assets.empty())
+    cblas_dgemv(CblasRowMajor, CblasTrans, static_cast<int>(assets.size()), n, -1.0,
+                factor_.columns(), n, by_asset_.data(), 1, 1.0, g.data(), 1);
+  for (std::size_t q = 0; q < active.size(); ++q) {
+    const Index r = active[q];
+    if (r < limits_.plain()) {
+      cblas_daxpy(n, -by_row_[q], limits_.A.data() + r * n_, 1, g.data(), 1);
+      continue;
+    }
+    for (Index i = 0; i < n_; ++i) {
+      const double from = r == limits_.gross() ? 0.0 : limits_.holdings[at(i)];
+      g[at(i)] -= by_row_[q] * upwards(w_[at(i)] >= from);
+    }
+  }
+  for (const Index i : assets) g[at(i)] = 0.0;
 }
 
 }  // namespace sharpen::layer

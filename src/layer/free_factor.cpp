@@ -165,4 +165,25 @@ void FreeFactor::solve(Vec r, Vec b) const {
   lower_solve(CblasTrans, L_.data(), size(), capacity_, r.data());
 }
 
+void FreeFactor::solve_many(std::span<double> r, std::span<double> b, Index count) const {
+  const auto f = static_cast<int>(size()), q = static_cast<int>(active_.size());
+  const auto m = static_cast<int>(count), stride = static_cast<int>(rows_);
+  if (f == 0 || m == 0) return;
+  const auto lower = [&](CBLAS_TRANSPOSE transposed, const double* L, int side, Index leading,
+                         double* x) {
+    cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed, CblasNonUnit, side, m, 1.0, L,
+                static_cast<int>(leading), x, m);
+  };
+  lower(CblasNoTrans, L_.data(), f, capacity_, r.data());
+  if (q > 0) {
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, q, m, f, 1.0, Y_.data(), stride, r.data(),
+                m, -1.0, b.data(), m);
+    lower(CblasNoTrans, S_.data(), q, rows_, b.data());
+    lower(CblasTrans, S_.data(), q, rows_, b.data());
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, f, m, q, -1.0, Y_.data(), stride,
+                b.data(), m, 1.0, r.data(), m);
+  }
+  lower(CblasTrans, L_.data(), f, capacity_, r.data());
+}
+
 }  // namespace sharpen::layer

@@ -23,6 +23,7 @@ class FreeFactor {
   std::span<const Index> assets() const { return assets_; }
   std::span<const Index> active() const { return active_; }
   bool is_free(Index asset) const { return position_[at(asset)] >= 0; }
+  Index position(Index asset) const { return position_[at(asset)]; }  // in assets(); -1: none
   // The column H e_j of the a-th free asset.
   ConstVec column(Index a) const { return {columns_.data() + a * n_, at(n_)}; }
   const double* columns() const { return columns_.data(); }
@@ -47,6 +48,8 @@ class FreeFactor {
 
   // r (|F|) becomes x, b (|R|) becomes lambda.
   void solve(Vec r, Vec b) const;
+  // The same for `count` of them side by side: r (|F|, count), b (|R|, count).
+  void solve_many(std::span<double> r, std::span<double> b, Index count) const;
 
  private:
   Index size() const { return static_cast<Index>(assets_.size()); }

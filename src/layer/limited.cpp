@@ -6,9 +6,12 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 #include "base/vec.hpp"
 #include "layer/active_path.hpp"
+#include "layer/exchange_table.hpp"
+#include "layer/limited_work.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::layer {
@@ -18,8 +21,11 @@ namespace {
 using End = ActivePath::End;
 using Segment = ActivePath::Segment;
 
-constexpr double kMet = 1e-6;       // relative: theta is where it is wanted
+constexpr double kMet = 1e-6;    // relative: theta is where it is wanted
+constexpr double kDust = 1e-15;  // relative to the largest weight
+constexpr int kMostTurns = 3;
 constexpr double kNothing = 1e-12;  // relative: rounding of a return of zero
+constexpr double kFar = 0.01 * ActivePath::kMostTheta;
 
 // theta R = V for R = R0 + theta R1 and V = V0 + theta^2 R1.
 std::optional<double> best_sharpe(const Segment& segment, double) {
@@ -39,42 +45,58 @@ std::optional<double> at_risk(const Segment& segment, double variance) {
   return theta;
 }
 
-Limits with_net_one(Limits limits, Index n) {
+LimitTable table_of(const ObjectiveSettings& objective, Limits limits, Index n, Index rows) {
+  if (objective.kind != Objective::sharpe) return {limits, n, rows};
   limits.rows.push_back({"net", std::vector<double>(at(n), 1.0), 1.0, 1.0});
-  return limits;
+  LimitTable table(limits, n, rows + 1);
+  table.net = static_cast<Index>(limits.rows.size()) - 1;
+  return table;
+}
+
+void check_length(std::string_view what, ConstVec values, Index n) {
+  if (static_cast<Index>(values.size()) != n)
+    throw InputError(fmt::format("{} has {} entries for {} assets", what, values.size(), n));
+}
+
+bool all_finite_in(ConstVec values) {
+  return std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
 }
 
 }  // namespace
+
+Outcome outcome_of(LimitedEnd end) {
+  Outcome out{.status = Status::ok};
+  switch (end) {
+    case LimitedEnd::ok: break;
+    case LimitedEnd::neutral: out.status = Status::neutral_face; break;
+    case LimitedEnd::nothing_earns: out.note = Note::nothing_earns; break;
+    case LimitedEnd::below_risk: out.note = Note::below_risk; break;
+    case LimitedEnd::above_risk: out.note = Note::above_risk; break;
+    case LimitedEnd::infeasible: out.status = Status::infeasible; break;
+    case LimitedEnd::not_converged: out.status = Status::not_converged; break;
+    case LimitedEnd::invalid_input: out.status = Status::invalid_input; break;
+  }
+  return out;
+}
 
 LimitedState::LimitedState() = default;
 LimitedState::~LimitedState() = default;
 LimitedState::LimitedState(LimitedState&&) noexcept = default;
 LimitedState& LimitedState::operator=(LimitedState&&) noexcept = default;
 
-struct LimitedSolver::Work {
-  Work(const ObjectiveSettings& objective_, const Limits& limits, Index n)
-      : objective(objective_),
-        table(objective.kind == Objective::sharpe ? with_net_one(limits, n) : limits, n),
-        path(table),
-        g(at(n)),
-        Sw(at(n)) {}
+void LimitedState::start_from(const LimitedState& other) {
+  end = other.end;
+  if (!is_solved(end)) return;
+  if (!set) set = std::make_unique<ActiveSet>();
+  *set = *other.set;
+}
 
-  double first_theta(const risk::Risk& risk, Index s, ConstVec mu) const;
-  double start_of(LimitedEnd from) const;
-  LimitedEnd reach(double theta, bool finish);
-  LimitedEnd maximize_sharpe(bool finish);
-  LimitedEnd spend_risk(bool finish);
-
-  double value_at(const Segment& segment, double theta);
-
-  ObjectiveSettings objective;
-  LimitTable table;
-  ActivePath path;
-  LimitedEnd last = LimitedEnd::infeasible;  // of the last solution
-  double value = 0.0, risk_taken = 0.0;
-  double alone = 0.0;  // theta of the first name alone
-  std::vector<double> g, Sw;
-};
+PreparedLimits::PreparedLimits(const ObjectiveSettings& objective, const Limits& limits, Index n,
+                               Index rows) {
+  objective.validate();
+  limits.validate(n);
+  table_ = std::make_shared<const LimitTable>(table_of(objective, limits, n, rows));
+}
 
 // As if the name of the largest mu / sigma were alone.
 double LimitedSolver::Work::first_theta(const risk::Risk& risk, Index s, ConstVec mu) const {
@@ -107,7 +129,11 @@ LimitedEnd LimitedSolver::Work::maximize_sharpe(bool finish) {
   Segment segment = path.segment();
   for (int tries = 0; tries < 3; ++tries) {
     const int direction = path.theta() * segment.return0 < segment.curved0 ? 1 : -1;
-    if (path.follow(best_sharpe, 0.0, direction) != End::reached) return LimitedEnd::not_converged;
+    const double start = path.theta();
+    const End end = path.follow(best_sharpe, 0.0, direction);
+    // Far out, e has few digits, and ties are hard to resolve: what earns nothing there never will.
+    const bool far = direction > 0 && path.theta() > kFar * start;
+    if (end == End::infeasible || (end == End::stuck && !far)) return LimitedEnd::not_converged;
     segment = path.segment();
     const std::optional<double> root = best_sharpe(segment, 0.0);
     if (!root || std::abs(*root - path.theta()) <= kMet * path.theta()) break;
@@ -119,8 +145,12 @@ LimitedEnd LimitedSolver::Work::maximize_sharpe(bool finish) {
   }
   const bool unbounded = path.theta() * path.theta() * segment.risk1 > segment.risk0;
   const double theta = unbounded ? path.theta() : 0.0;
-  if (path.follow(theta) != End::reached || path.finish(theta) != End::reached)
-    return LimitedEnd::not_converged;
+  End end = path.follow(theta);
+  if (end != End::reached && !unbounded) {
+    path.begin_again(alone);
+    end = path.follow(alone) == End::reached ? path.follow(theta) : End::stuck;
+  }
+  if (end != End::reached || path.finish(theta) != End::reached) return LimitedEnd::not_converged;
   segment = path.segment();
   value = value_at(segment, theta);
   return unbounded ? LimitedEnd::neutral : LimitedEnd::nothing_earns;
@@ -134,12 +164,20 @@ LimitedEnd LimitedSolver::Work::spend_risk(bool finish) {
   };
   // Under a mask the risk may fall before it grows.
   const bool falls = segment.risk01 + path.theta() * segment.risk1 < 0.0;
-  const int direction = risk(path.theta()) < variance || falls ? 1 : -1;
-  if (path.follow(at_risk, variance, direction) != End::reached) return LimitedEnd::not_converged;
-  segment = path.segment();
-  value = value_at(segment, path.theta());
-  const std::optional<double> root = at_risk(segment, variance);
-  const bool met = root && std::abs(*root - path.theta()) <= kMet * path.theta();
+  int direction = risk(path.theta()) < variance || falls ? 1 : -1;
+  bool met = false;
+  for (int turns = 0;; ++turns) {
+    if (path.follow(at_risk, variance, direction) != End::reached) return LimitedEnd::not_converged;
+    segment = path.segment();
+    value = value_at(segment, path.theta());
+    const std::optional<double> root = at_risk(segment, variance);
+    met = root && std::abs(*root - path.theta()) <= kMet * path.theta();
+    // It fell, but not far enough, or further than it should have: back to where it may be met.
+    const bool beyond = direction > 0 ? risk_taken >= (1.0 + kMet) * objective.volatility
+                                      : risk_taken <= (1.0 - kMet) * objective.volatility;
+    if (met || !beyond || turns == kMostTurns) break;
+    direction = -direction;
+  }
   // Where the largest return has less risk than allowed, theta says nothing any more.
   const bool flat = direction > 0 && segment.risk1 == 0.0 && path.entered() > 0.0;
   const double theta = flat ? 2.0 * path.entered() : path.theta();
@@ -160,13 +198,56 @@ void ObjectiveSettings::validate() const {
   if (kind == Objective::utility) check("risk aversion", risk_aversion);
 }
 
-LimitedSolver::LimitedSolver(const ObjectiveSettings& objective, const Limits& limits, Index n) {
-  objective.validate();
-  limits.validate(n);
-  work_ = std::make_unique<Work>(objective, limits, n);
-}
+LimitedSolver::LimitedSolver(const ObjectiveSettings& objective, const Limits& limits, Index n)
+    : LimitedSolver(objective, PreparedLimits(objective, limits, n)) {}
+LimitedSolver::LimitedSolver(const ObjectiveSettings& objective, const PreparedLimits& limits)
+    : work_(std::make_unique<Work>(objective, *limits.table_)) {}
 LimitedSolver::~LimitedSolver() = default;
 LimitedSolver::LimitedSolver(LimitedSolver&&) noexcept = default;
+
+void LimitedSolver::use(const PreparedLimits& limits) {
+  Work& work = *work_;
+  const LimitTable& table = *limits.table_;
+  if (table.n != work.table.n || table.rows != work.table.rows)
+    throw InputError(
+        fmt::format("limits of {} assets and {} rows are not for a solver of {} and {}", table.n,
+                    table.plain(), work.table.n, work.table.plain()));
+  work.table = table;
+  work.given = LimitedEnd::ok;
+}
+
+void LimitedSolver::set_bounds(ConstVec lower, ConstVec upper) {
+  LimitTable& table = work_->table;
+  const auto set = [&](std::string_view what, ConstVec values, std::vector<double>& out) {
+    if (values.empty()) return;
+    check_length(what, values, table.n);
+    std::copy(values.begin(), values.end(), out.begin());
+  };
+  set("lower", lower, table.lower);
+  set("upper", upper, table.upper);
+  for (Index i = 0; i < table.n; ++i) {
+    const double low = table.lower[at(i)], high = table.upper[at(i)];
+    if (low <= high && low < kUnlimited && high > -kUnlimited) continue;
+    work_->given =
+        std::max(work_->given, low > high ? LimitedEnd::infeasible : LimitedEnd::invalid_input);
+  }
+}
+
+void LimitedSolver::set_holdings(ConstVec holdings) {
+  LimitTable& table = work_->table;
+  check_length("holdings", holdings, table.n);
+  if (!all_finite_in(holdings)) work_->given = LimitedEnd::invalid_input;
+  std::copy(holdings.begin(), holdings.end(), table.holdings.begin());
+}
+
+void LimitedSolver::exempt_first_purchase() {
+  LimitTable& table = work_->table;
+  if (std::ranges::all_of(table.holdings, [](double h) { return h == 0.0; }))
+    table.row_upper[at(table.turnover())] = kUnlimited;
+}
+
+ConstVec LimitedSolver::lower() const { return work_->table.lower; }
+ConstVec LimitedSolver::upper() const { return work_->table.upper; }
 
 // The theta that a way from a solution of that kind begins at: its own, unless that says nothing.
 double LimitedSolver::Work::start_of(LimitedEnd from) const {
@@ -186,29 +267,34 @@ LimitedEnd LimitedSolver::Work::reach(double theta, bool finish) {
   return path.finish(theta) == End::reached ? LimitedEnd::ok : LimitedEnd::not_converged;
 }
 
+bool LimitedSolver::Work::usable(const Curvature& H, ConstVec mu) const {
+  return H.risk->status(H.sample) == Status::ok &&
+         std::ranges::all_of(mu, [](double x) { return std::isfinite(x); }) &&
+         std::ranges::all_of(H.more, [](double d) { return d >= 0.0 && d < kUnlimited; });
+}
+
 LimitedEnd LimitedSolver::forward(const risk::Risk& risk, Index s, ConstVec mu, ConstVec more,
                                   LimitedState& state, Vec w) {
   Work& work = *work_;
   ActivePath& path = work.path;
+  check_length("mu", mu, work.table.n);
+  if (!more.empty()) check_length("more", more, work.table.n);
+  check_length("w", w, work.table.n);
   const Curvature H{&risk, s, more};
-  const auto finite = [](double x) { return std::isfinite(x); };
-  const bool usable =
-      risk.status(s) == Status::ok && std::ranges::all_of(mu, finite) &&
-      std::ranges::all_of(more, [](double d) { return d >= 0.0 && d < kUnlimited; });
-  if (usable) {
+  const bool usable = work.usable(H, mu);
+  if (usable && work.given == LimitedEnd::ok) {
     work.alone = work.first_theta(risk, s, mu);
     path.reset(work.table);
-    if (state.set)
+    if (is_solved(state.end))
       path.resume(H, mu, *state.set);
     else
       path.begin(H, mu, work.alone);
     state.end = work.reach(work.start_of(state.end), true);
   } else {
-    state.end = LimitedEnd::invalid_input;
+    state.end = usable ? work.given : LimitedEnd::invalid_input;
   }
   work.last = state.end;
   if (!is_solved(state.end)) {
-    state.set.reset();
     std::fill(w.begin(), w.end(), kNaN);
     return state.end;
   }
@@ -216,6 +302,35 @@ LimitedEnd LimitedSolver::forward(const risk::Risk& risk, Index s, ConstVec mu, 
   if (!state.set) state.set = std::make_unique<ActiveSet>();
   path.keep(*state.set);
   return state.end;
+}
+
+// Whether each row by itself can hold between the bounds. Where weights grow without end, what one
+// row lacks is easily lost among them.
+bool LimitedSolver::Work::rows_within(ConstVec lower, ConstVec upper) const {
+  for (Index r = 0; r < table.plain(); ++r) {
+    double least = 0.0, most = 0.0;
+    for (Index i = 0; i < table.n; ++i) {
+      const double a = table.A[at(r * table.n + i)];
+      if (a == 0.0) continue;
+      const double low = a * lower[at(i)], high = a * upper[at(i)];
+      least += std::min(low, high);
+      most += std::max(low, high);
+    }
+    if (most < table.row_lower[at(r)] - kMet || least > table.row_upper[at(r)] + kMet) return false;
+  }
+  return true;
+}
+
+LimitedEnd LimitedSolver::forward_within(const risk::Risk& risk, Index s, ConstVec mu,
+                                         ConstVec lower, ConstVec upper) {
+  Work& work = *work_;
+  const Curvature H{&risk, s};
+  if (!work.usable(H, mu)) return work.last = LimitedEnd::invalid_input;
+  if (!work.rows_within(lower, upper)) return work.last = LimitedEnd::infeasible;
+  work.alone = work.first_theta(risk, s, mu);
+  work.path.reset(lower, upper);
+  work.path.begin(H, mu, work.alone);
+  return work.last = work.reach(work.alone, true);
 }
 
 void LimitedSolver::solution(Vec w) const {
@@ -226,48 +341,54 @@ void LimitedSolver::solution(Vec w) const {
   } else {
     std::copy(weights.begin(), weights.end(), w.begin());
   }
+  double largest = 0.0;
+  for (const double x : w) largest = std::max(largest, std::abs(x));
+  for (double& x : w)  // what rounding leaves of nothing is no position
+    if (std::abs(x) <= kDust * largest) x = 0.0;
 }
 
-void LimitedSolver::vjp(const risk::Risk& risk, Index s, ConstVec mu, ConstVec more,
-                        const LimitedState& state, ConstVec dL_dw, Vec dL_dmu, Vec dL_dmore) {
-  std::fill(dL_dmu.begin(), dL_dmu.end(), 0.0);
-  std::fill(dL_dmore.begin(), dL_dmore.end(), 0.0);
-  if (state.end != LimitedEnd::ok) return;
-  Work& work = *work_;
-  ActivePath& path = work.path;
-  path.reset(work.table);
-  path.resume({&risk, s, more}, mu, *state.set);
-  const double theta = path.theta();
-  const ConstVec w = path.weights();
-  Vec g = work.g;
-  std::copy(dL_dw.begin(), dL_dw.end(), g.begin());
-
-  double by_w0 = 0.0;  // what dL_dmu has of w0
-  if (work.objective.kind != Objective::utility) {
-    const Segment segment = path.segment();
-    const ConstVec w1 = path.signal_part();
-    const double along = dot(dL_dw, w1);
-    if (work.objective.kind == Objective::sharpe) {
-      by_w0 = along / segment.return0;
-    } else {
-      const ConstVec H0 = path.curved_fixed_part(), H1 = path.curved_signal_part();
-      for (std::size_t i = 0; i < g.size(); ++i)
-        work.Sw[i] = H0[i] + theta * H1[i] - (more.empty() ? 0.0 : more[i] * w[i]);
-      const double share = along / dot(w1, work.Sw);
-      for (std::size_t i = 0; i < g.size(); ++i) g[i] -= share * work.Sw[i];
-    }
+void LimitedSolver::covariances(Vec Sigma_w) const {
+  const ActivePath& path = work_->path;
+  const ConstVec weights = path.weights(), direction = path.signal_part();
+  const bool neutral = work_->last == LimitedEnd::neutral;
+  const ConstVec curved = neutral ? path.curved_signal_part() : path.curved_fixed_part();
+  const ConstVec more = path.curvature().more;
+  const double scale = neutral ? 1.0 / abs_sum(direction) : 1.0;
+  for (std::size_t i = 0; i < Sigma_w.size(); ++i) {
+    const double own = more.empty() ? 0.0 : more[i] * (neutral ? direction[i] : weights[i]);
+    Sigma_w[i] = scale * (curved[i] - own);
   }
-  path.project(g);
-  if (by_w0 != 0.0)
-    for (std::size_t i = 0; i < g.size(); ++i) g[i] -= by_w0 * path.fixed_part()[i];
-  for (std::size_t i = 0; i < g.size(); ++i) dL_dmu[i] = theta * g[i];
-  for (std::size_t i = 0; i < dL_dmore.size(); ++i) dL_dmore[i] = -g[i] * w[i];
+}
+
+bool LimitedSolver::is_unlimited() const {
+  const Work& work = *work_;
+  const LimitTable& table = work.table;
+  const bool paid = table.trades_count &&
+                    std::ranges::any_of(table.costs, [](double cost) { return cost > 0.0; });
+  if (paid) return false;
+  for (Index i = 0; i < table.n; ++i)
+    if (!work.path.is_free(i)) return false;
+  const ConstVec multipliers = work.path.multipliers();
+  for (Index r = 0; r < table.rows; ++r) {
+    const bool allowed = r == table.net && (table.equality(r) || multipliers[at(r)] < 0.0);
+    if (multipliers[at(r)] != 0.0 && !allowed) return false;
+  }
+  return true;
+}
+
+bool LimitedSolver::is_neutral() const {
+  const Work& work = *work_;
+  if (work.last != LimitedEnd::ok) return work.last == LimitedEnd::neutral;
+  const Index net = work.table.net;
+  return net >= 0 && !work.table.equality(net) && work.path.multipliers()[at(net)] < 0.0;
+}
+
+bool LimitedSolver::bound(Index i, double lower, double upper) {
+  return work_->path.set_bounds(i, lower, upper);
 }
 
 bool LimitedSolver::allow(Index i, bool allowed) {
-  Work& work = *work_;
-  return work.path.set_bounds(i, allowed ? work.table.lower[at(i)] : 0.0,
-                              allowed ? work.table.upper[at(i)] : 0.0);
+  return bound(i, allowed ? lower(i) : 0.0, allowed ? upper(i) : 0.0);
 }
 
 LimitedEnd LimitedSolver::again() {
@@ -276,6 +397,8 @@ LimitedEnd LimitedSolver::again() {
   return work.last;
 }
 
+double LimitedSolver::lower(Index i) const { return work_->table.lower[at(i)]; }
+double LimitedSolver::upper(Index i) const { return work_->table.upper[at(i)]; }
 bool LimitedSolver::may_exceed_zero(Index i) const { return work_->table.upper[at(i)] > 0.0; }
 bool LimitedSolver::may_undercut_zero(Index i) const { return work_->table.lower[at(i)] < 0.0; }
 
@@ -299,6 +422,15 @@ double LimitedSolver::loss_without(Index i) {
   work.g[at(i)] = 1.0;
   work.path.project(work.g);
   return 0.5 * w * w / std::max(work.g[at(i)], std::numeric_limits<double>::min());
+}
+
+void LimitedSolver::exchanges(ExchangeTable& table) {
+  Work& work = *work_;
+  table.objective = work.objective;
+  table.end = work.last;
+  for (ExchangeTable::Entrant& in : table.entrants)
+    in.most = in.direction > 0 ? upper(in.asset) : -lower(in.asset);
+  work.path.exchanges(table);
 }
 
 Index LimitedSolver::steps() const { return work_->path.steps(); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "layer/limit_table.hpp"
 #include "sharpen/base/error.hpp"
@@ -53,6 +54,13 @@ void Limits::validate(Index n) const {
     check_finite("row '" + row.name + "'", row.coefficients);
     check_interval("row '" + row.name + "'", row.lower, row.upper);
   }
+  if (!least_if_held.empty()) check_size("least_if_held", least_if_held, n);
+  check_finite("least_if_held", least_if_held);
+  for (const NamesLimit& group : names)
+    for (const Index member : group.members)
+      if (member < 0 || member >= n)
+        throw InputError(fmt::format("limits: names of '{}': there is no asset {} of {}",
+                                     group.name, member + 1, n));
   check_total("gross", gross);
   check_total("turnover", turnover);
   if (holdings.empty() && (turnover < kUnlimited || !costs.empty()))
@@ -67,9 +75,9 @@ void Limits::validate(Index n) const {
           fmt::format("limits: the cost of asset {} is {}: it must be 0 or more", i + 1, costs[i]));
 }
 
-LimitTable::LimitTable(const Limits& limits, Index n_)
+LimitTable::LimitTable(const Limits& limits, Index n_, Index rows_)
     : n(n_),
-      rows(static_cast<Index>(limits.rows.size()) + 2),
+      rows(std::max(static_cast<Index>(limits.rows.size()), rows_) + 2),
       lower(limits.lower),
       upper(limits.upper),
       holdings(limits.holdings),
@@ -80,18 +88,28 @@ LimitTable::LimitTable(const Limits& limits, Index n_)
   upper.resize(at(n), kUnlimited);
   holdings.resize(at(n));
   costs.resize(at(n));
+  std::vector<double> both;
   for (const LimitRow& row : limits.rows) {
-    A.insert(A.end(), row.coefficients.begin(), row.coefficients.end());
+    both.insert(both.end(), row.coefficients.begin(), row.coefficients.end());
     row_lower.push_back(row.lower);
     row_upper.push_back(row.upper);
     double largest = 0.0;
     for (const double a : row.coefficients) largest = std::max(largest, std::abs(a));
     row_size.push_back(largest);
+    const bool counts_all =
+        std::ranges::all_of(row.coefficients, [](double a) { return a == 1.0; });
+    if (net < 0 && counts_all && row.lower == 0.0 && row.upper > 0.0)
+      net = static_cast<Index>(row_size.size()) - 1;
   }
-  by_asset.resize(at(plain() * n));
+  const std::size_t size = at(plain() * n);
+  both.resize(2 * size);
   for (Index r = 0; r < plain(); ++r)
-    for (Index i = 0; i < n; ++i) by_asset[at(i * plain() + r)] = A[at(r * n + i)];
+    for (Index i = 0; i < n; ++i) both[size + at(i * plain() + r)] = both[at(r * n + i)];
+  coefficients = std::make_shared<const std::vector<double>>(std::move(both));
+  A = ConstVec(*coefficients).first(size);
+  by_asset = ConstVec(*coefficients).subspan(size);
   row_lower.resize(at(rows), -kUnlimited);
+  row_upper.resize(at(plain()), kUnlimited);
   row_size.resize(at(rows), 1.0);
   row_upper.push_back(limits.gross);
   row_upper.push_back(trades_count ? limits.turnover : kUnlimited);

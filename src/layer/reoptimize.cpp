@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/vec.hpp"
+#include "sharpen/layer/covariance_gradient.hpp"
 
 namespace sharpen::layer {
 
@@ -51,6 +52,16 @@ class Masked final : public Reoptimizer {
     }
   }
 
+  void covariance_vjp(ConstVec, const Cache& cache, ConstVec y, ConstVec dL_dy, double dL_dt,
+                      CovarianceSums& sums, ConstVec, Vec scratch) const override {
+    const TangentCache& c = cache.tangent;
+    Cutter cut(scratch, risk_.n());
+    const Vec dL_dmasked = cut.next(), g = cut.next();
+    tangent_vjp(risk_, sums.sample(), c, y, dL_dy, dL_dt, dL_dmasked, g, cut.rest());
+    sums.add(-c.root_C / c.scale, dL_dmasked, y);
+    sums.add(-0.5 * dot(ConstVec(g), y), y, y);
+  }
+
  private:
   const risk::Risk& risk_;
   Net net_;
@@ -68,8 +79,13 @@ class Restricted final : public Reoptimizer {
                  Vec scratch) const override;
   void vjp(Index s, ConstVec mu, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
            double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept, Vec scratch) const override;
+  void covariance_vjp(ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy, double dL_dt,
+                      CovarianceSums& sums, ConstVec kept, Vec scratch) const override;
 
  private:
+  double adjoint(Index s, ConstVec p, const TangentCache& c, ConstVec y, ConstVec dL_dy,
+                 double dL_dt, ConstVec kept, Vec h, Vec v, Vec scratch) const;
+
   const risk::Risk& risk_;
   Net net_;
 };
@@ -133,16 +149,13 @@ Status Restricted::forward(Index s, ConstVec mu, ConstVec p, Cache& cache, Vec y
   return c.face.neutral ? Status::neutral_face : Status::ok;
 }
 
-void Restricted::vjp(Index s, ConstVec, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
-                     double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept, Vec scratch) const {
+// h (n) and v (n). Returns g^T y.
+double Restricted::adjoint(Index s, ConstVec p, const TangentCache& c, ConstVec y, ConstVec dL_dy,
+                           double dL_dt, ConstVec kept, Vec h, Vec v, Vec scratch) const {
   const std::size_t n = y.size();
-  const TangentCache& c = cache.tangent;
-  const ConstVec ones = kept.first(n), m = kept.subspan(n, n), u = kept.subspan(2 * n, n),
-                 Sigma_y = kept.subspan(3 * n, n), factor = kept.subspan(4 * n);
-  const ConstVec D = risk_.diagonal(s);
-  Cutter cut(scratch, risk_.n());
-  const Vec h = cut.next(), v = cut.next(), Sigma_Pv = cut.next();
-
+  const ConstVec ones = kept.first(n), Sigma_y = kept.subspan(3 * n, n),
+                 factor = kept.subspan(4 * n);
+  const Vec Ph = scratch.first(n), rest = scratch.subspan(n);
   const double shift = c.face.neutral ? 0.0 : dL_dt;
   for (std::size_t i = 0; i < n; ++i) h[i] = dL_dy[i] + shift;
   const double along = dot(ConstVec(h), y);
@@ -154,12 +167,26 @@ void Restricted::vjp(Index s, ConstVec, ConstVec p, const Cache& cache, ConstVec
     for (double& x : h) x -= level / c.face.A;
   }
 
-  for (std::size_t i = 0; i < n; ++i) dL_dmu[i] = p[i] * h[i];
-  risk_.restricted_solve(s, p, factor, dL_dmu, v, cut.rest());
+  for (std::size_t i = 0; i < n; ++i) Ph[i] = p[i] * h[i];
+  risk_.restricted_solve(s, p, factor, Ph, v, rest);
   if (c.face.neutral) {
     const double shift_h = project_again(p, ones, c.face.A, v);
     for (double& x : h) x -= shift_h;
   }
+  return along;
+}
+
+void Restricted::vjp(Index s, ConstVec, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
+                     double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept, Vec scratch) const {
+  const std::size_t n = y.size();
+  const TangentCache& c = cache.tangent;
+  const ConstVec m = kept.subspan(n, n), u = kept.subspan(2 * n, n),
+                 Sigma_y = kept.subspan(3 * n, n);
+  const ConstVec D = risk_.diagonal(s);
+  Cutter cut(scratch, risk_.n());
+  const Vec h = cut.next(), v = cut.next();
+  adjoint(s, p, c, y, dL_dy, dL_dt, kept, h, v, cut.rest());
+  const Vec Sigma_Pv = cut.next();
   for (std::size_t i = 0; i < n; ++i) dL_dmu[i] = p[i] * v[i];
   risk_.apply(s, dL_dmu, Sigma_Pv, cut.rest());
   for (std::size_t i = 0; i < n; ++i) {
@@ -168,6 +195,23 @@ void Restricted::vjp(Index s, ConstVec, ConstVec p, const Cache& cache, ConstVec
                2.0 * p[i] * D[i] * v[i] * u[i];
     dL_dmu[i] *= c.scale;
   }
+}
+
+void Restricted::covariance_vjp(ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
+                                double dL_dt, CovarianceSums& sums, ConstVec kept,
+                                Vec scratch) const {
+  const std::size_t n = y.size();
+  const TangentCache& c = cache.tangent;
+  const ConstVec u = kept.subspan(2 * n, n);
+  Cutter cut(scratch, risk_.n());
+  const Vec h = cut.next(), v = cut.next();
+  const double along = adjoint(sums.sample(), p, c, y, dL_dy, dL_dt, kept, h, v, cut.rest());
+  const Vec Pv = h;
+  for (std::size_t i = 0; i < n; ++i) Pv[i] = p[i] * v[i];
+  sums.add(-c.root_C, Pv, y);  // P u = sqrt(N) y
+  sums.add(-0.5 * along, y, y);
+  for (std::size_t i = 0; i < n; ++i) v[i] *= 1.0 - p[i] * p[i];
+  sums.add_diagonal(-1.0, v, u);
 }
 
 }  // namespace

@@ -6,37 +6,13 @@
 #include <cmath>
 #include <limits>
 
+#include "layer/layer_memory.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/layer/covariance_gradient.hpp"
 
 namespace sharpen::layer {
 
-struct SparseTangent::Instance {
-  Index index = 0;
-  Index sample = 0;
-  Outcome outcome;
-  double t = 0.0;
-  ScoreCache score;
-  Reoptimizer::Cache reoptimized;
-};
-
 namespace {
-
-// What one instance keeps between forward and vjp, in order: mu, z, p, v, y, w (n each), then
-// the re-optimiser's own.
-constexpr Index kVectors = 6;
-
-struct Kept {
-  Vec mu, z, p, v, y, w, rest;
-
-  Kept(Vec memory, std::size_t n)
-      : mu(memory.first(n)),
-        z(memory.subspan(n, n)),
-        p(memory.subspan(2 * n, n)),
-        v(memory.subspan(3 * n, n)),
-        y(memory.subspan(4 * n, n)),
-        w(memory.subspan(5 * n, n)),
-        rest(memory.subspan(6 * n)) {}
-};
 
 bool all_finite(ConstVec x) {
   return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
@@ -52,6 +28,16 @@ void check_shape(const char* what, Index rows, Index cols, Index want_rows, Inde
 
 void LayerSettings::validate(Index n) const {
   TopKSettings{k, beta, topk}.validate(n);
+  if (limits) {
+    objective.validate();
+    if (raw_score)
+      throw InputError(
+          "‹raw-score› = true is the scale of budget sizing, which limits have no place for; leave "
+          "out one of them");
+    if (limits->limits.empty()) throw InputError("a schedule of limits is without any");
+    for (const Limits& each : limits->limits) each.validate(n);
+    return;
+  }
   sizing.validate();
   ScoreSettings{score, raw_score, sizing.offset, net}.validate();
   if (net == Net::any && sizing.kind == Sizing::budget)
@@ -59,8 +45,8 @@ void LayerSettings::validate(Index n) const {
 }
 
 SparseTangent::SparseTangent(const LayerSettings& settings, const risk::Risk& risk)
-    : settings_(settings),
-      score_{settings.score, settings.raw_score, settings.sizing.offset, settings.net},
+    : settings_(with_net_of_limits(settings)),
+      score_{settings.score, settings.raw_score, settings.sizing.offset, settings_.net},
       topk_{settings.k, settings.beta, settings.topk},
       risk_(&risk) {
   settings.validate(risk.n());
@@ -68,17 +54,30 @@ SparseTangent::SparseTangent(const LayerSettings& settings, const risk::Risk& ri
     throw InputError("score = cholesky needs a risk model set up with parts.lower");
   if (settings.score == Score::symmetric && !risk.parts().root)
     throw InputError("score = symmetric needs a risk model set up with parts.root");
-  reoptimizer_ = make_reoptimizer(settings.reoptimization, risk, settings.net);
+  reoptimizer_ = make_reoptimizer(settings.reoptimization, risk, settings_.net);
+  if (settings.limits) limited_ = std::make_unique<const Limited>(settings_, risk);
 }
 
 SparseTangent::~SparseTangent() = default;
 SparseTangent::SparseTangent(SparseTangent&&) noexcept = default;
 
-Index SparseTangent::kept_size() const { return kVectors * n() + reoptimizer_->kept_size(); }
+void SparseTangent::set_beta(double beta) {
+  TopKSettings changed = topk_;
+  changed.beta = beta;
+  changed.validate(n());
+  settings_.beta = beta;
+  topk_ = changed;
+}
+
+Index SparseTangent::kept_size() const {
+  const Index vectors = LayerMemory::kVectors + (limited_ ? LayerMemory::kUnderLimits : 0);
+  return vectors * n() + reoptimizer_->kept_size();
+}
 
 Index SparseTangent::scratch_size() const {
   // Three vectors of the layer's own, one more for the score, and the larger of what follows.
-  return 4 * n() + std::max(risk_->scratch_size(), reoptimizer_->scratch_size());
+  const Index vectors = 4 + (limited_ ? Limited::kScratchVectors : 0);
+  return vectors * n() + std::max(risk_->scratch_size(), reoptimizer_->scratch_size());
 }
 
 void SparseTangent::check_cache(const LayerCache& cache, Index batch,
@@ -92,7 +91,8 @@ void SparseTangent::check_cache(const LayerCache& cache, Index batch,
 }
 
 void SparseTangent::forward(std::span<const Index> samples, ConstMat mu, LayerCache& cache, Mat w,
-                            std::span<Outcome> outcomes, const Threads& threads) const {
+                            std::span<Outcome> outcomes, const Threads& threads,
+                            const BatchLimits& own) const {
   const auto batch = static_cast<Index>(samples.size());
   check_shape("mu", mu.rows, mu.cols, batch, n());
   check_shape("w", w.rows, w.cols, batch, n());
@@ -103,14 +103,19 @@ void SparseTangent::forward(std::span<const Index> samples, ConstMat mu, LayerCa
       throw InputError(
           fmt::format("sample {} is outside [0, {}] of the risk model", s, risk_->samples() - 1));
 
+  check_batch(cache, batch, own);
   cache.layer_ = this;
   cache.batch_ = batch;
+  if (limited_) limited_->begin(cache, own);
   threads.for_each(batch, [&](Index i, int slot) {
     Instance& instance = cache.instances_[at(i)];
     instance = {};
     instance.index = i;
     instance.sample = samples[at(i)];
-    forward_one(instance, cache, mu.row(i), w.row(i), cache.scratch(slot));
+    if (limited_)
+      limited_->forward_one(*this, instance, cache, own, mu.row(i), w.row(i), slot);
+    else
+      forward_one(instance, cache, mu.row(i), w.row(i), cache.scratch(slot));
     outcomes[at(i)] = instance.outcome;
   });
 }
@@ -119,7 +124,7 @@ void SparseTangent::forward_one(Instance& instance, LayerCache& cache, ConstVec 
                                 Vec scratch) const {
   const auto size = at(n());
   const Index s = instance.sample;
-  const Kept kept(cache.kept(instance.index), size);
+  const LayerMemory kept(cache.kept(instance.index), size, false);
   const Vec x = scratch.first(size), m = scratch.subspan(size, size);
   const Vec rest = scratch.subspan(2 * size);
   Outcome& outcome = instance.outcome;
@@ -152,20 +157,34 @@ void SparseTangent::forward_one(Instance& instance, LayerCache& cache, ConstVec 
   instance.t = fill;
 }
 
-void SparseTangent::vjp(LayerCache& cache, ConstMat dL_dw, Mat dL_dmu,
-                        const Threads& threads) const {
+void SparseTangent::check_vjp(const LayerCache& cache, ConstMat dL_dw,
+                              const Threads& threads) const {
   check_cache(cache, cache.batch_, threads);
   if (cache.layer_ != this)
     throw InputError("vjp was given a cache that another layer filled; run forward first");
   check_shape("dL_dw", dL_dw.rows, dL_dw.cols, cache.batch_, n());
+}
+
+void SparseTangent::vjp(LayerCache& cache, ConstMat dL_dw, Mat dL_dmu,
+                        const Threads& threads) const {
+  check_vjp(cache, dL_dw, threads);
   check_shape("dL_dmu", dL_dmu.rows, dL_dmu.cols, cache.batch_, n());
   threads.for_each(cache.batch_, [&](Index i, int slot) {
-    vjp_one(cache.instances_[at(i)], cache, dL_dw.row(i), dL_dmu.row(i), cache.scratch(slot));
+    vjp_of(i, cache, dL_dw.row(i), dL_dmu.row(i), slot, nullptr);
   });
 }
 
+void SparseTangent::vjp_of(Index i, LayerCache& cache, ConstVec dL_dw, Vec dL_dmu, int slot,
+                           CovarianceSums* sums) const {
+  Instance& instance = cache.instances_[at(i)];
+  if (limited_)
+    limited_->vjp_one(*this, instance, cache, dL_dw, dL_dmu, slot, sums);
+  else
+    vjp_one(instance, cache, dL_dw, dL_dmu, cache.scratch(slot), sums);
+}
+
 void SparseTangent::vjp_one(const Instance& instance, LayerCache& cache, ConstVec dL_dw, Vec dL_dmu,
-                            Vec scratch) const {
+                            Vec scratch, CovarianceSums* sums) const {
   const auto size = at(n());
   const Index s = instance.sample;
   const bool differentiable = instance.reoptimized.tangent.root_C > 0.0;
@@ -173,18 +192,24 @@ void SparseTangent::vjp_one(const Instance& instance, LayerCache& cache, ConstVe
     std::fill(dL_dmu.begin(), dL_dmu.end(), 0.0);
     return;
   }
-  const Kept kept(cache.kept(instance.index), size);
+  const LayerMemory kept(cache.kept(instance.index), size, false);
   const Vec dL_dy = scratch.first(size), dL_dp = scratch.subspan(size, size),
             through_score = scratch.subspan(2 * size, size), rest = scratch.subspan(3 * size);
 
   double dL_dt = 0.0;
   sizing_vjp(settings_.sizing, kept.y, instance.t, kept.w, dL_dw, dL_dy, dL_dt);
+  if (sums)
+    reoptimizer_->covariance_vjp(kept.p, instance.reoptimized, kept.y, dL_dy, dL_dt, *sums,
+                                 kept.rest, rest);
   reoptimizer_->vjp(s, kept.mu, kept.p, instance.reoptimized, kept.y, dL_dy, dL_dt, dL_dmu, dL_dp,
                     kept.rest, rest);
   if (settings_.k == n()) return;  // p = 1 whatever the score
 
   const Vec dL_dx = dL_dy;
   soft_topk_vjp(kept.v, dL_dp, dL_dx);
+  if (sums)
+    score_covariance_vjp(score_, *risk_, instance.score, kept.z, dL_dx, *sums,
+                         scratch.subspan(size));
   score_vjp(score_, *risk_, s, instance.score, kept.z, dL_dx, through_score, rest.first(size),
             rest.subspan(size));
   for (std::size_t i = 0; i < size; ++i) dL_dmu[i] += through_score[i];
@@ -198,7 +223,9 @@ LayerCache::LayerCache(const SparseTangent& layer, Index max_batch, int max_thre
       max_threads_(max_threads),
       instances_(at(max_batch)),
       kept_(at(max_batch * kept_size_)),
-      scratch_(at(max_threads * scratch_size_)) {}
+      scratch_(at(max_threads * scratch_size_)) {
+  if (layer.limited_) limited_ = std::make_unique<Limited>(*layer.limited_, max_batch, max_threads);
+}
 
 LayerCache::~LayerCache() = default;
 LayerCache::LayerCache(LayerCache&&) noexcept = default;
@@ -218,5 +245,7 @@ ConstVec LayerCache::direction(Index i) const {
 }
 
 double LayerCache::net(Index i) const { return instances_[at(i)].t; }
+
+Index LayerCache::sample(Index i) const { return instances_[at(i)].sample; }
 
 }  // namespace sharpen::layer

@@ -214,4 +214,14 @@ std::unique_ptr<Risk> from_covariance(ConstMat Sigma, const RiskSettings& settin
   return from_covariances(std::span(&Sigma, 1), settings, Threads(1));
 }
 
+void shrinkage_vjp(double shrinkage, Mat dL_dSigma) {
+  if (shrinkage == 0.0) return;
+  const Index n = dL_dSigma.rows;
+  double trace = 0.0;
+  for (Index j = 0; j < n; ++j) trace += dL_dSigma(j, j);
+  for (Index i = 0; i < n; ++i)
+    for (double& x : dL_dSigma.row(i)) x *= 1.0 - shrinkage;
+  for (Index j = 0; j < n; ++j) dL_dSigma(j, j) += shrinkage * trace / static_cast<double>(n);
+}
+
 }  // namespace sharpen::risk

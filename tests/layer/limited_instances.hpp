@@ -59,6 +59,7 @@ inline Instance::Instance(std::uint64_t seed, Index most) : engine(seed), n(2 + 
   const double drift = 2.0 * uniform() - 1.0;
   for (Index i = 0; i < n; ++i) mu(i) = 0.01 * (normal() + drift);
   if (chance(0.2)) make_twins();
+  if (chance(0.05)) mu = -mu.cwiseAbs();
   const double own = size * std::pow(10.0, -3.0 * uniform());
   for (Index i = 0; i < n; ++i) Sigma(i, i) += own * (chance(0.5) ? 1.0 : 0.5 + uniform());
   set_bounds();

@@ -196,6 +196,29 @@ TEST(Limited, SlowOptimaMeetTheConditionsUpToTwoHundredAssets) {
   EXPECT_GT(tally.ok, 15000);
 }
 
+// A million, most of them small: few assets have every coincidence there is.
+TEST(Limited, SlowAMillionOptimaMeetTheConditions) {
+  constexpr Index kBatches = 1000, kEach = 1000;
+  const Threads threads(0);
+  std::vector<Tally> tallies(at(kBatches));
+  threads.for_each(kBatches, [&](Index batch, int) {
+    if (::testing::Test::HasFailure()) return;
+    for (Index i = 0; i < kEach; ++i) {
+      const Index most = i % 200 == 0 ? 200 : i % 10 == 0 ? 40 : 8;
+      const auto seed = static_cast<std::uint64_t>(batch * kEach + i);
+      judge_instance(seed ^ std::uint64_t{1} << 40, most, tallies[at(batch)]);
+    }
+  });
+  Tally all;
+  for (const Tally& tally : tallies) {
+    all.ok += tally.ok;
+    all.flagged += tally.flagged;
+    all.infeasible += tally.infeasible;
+  }
+  EXPECT_EQ(all.ok + all.flagged + all.infeasible, kBatches * kEach);
+  EXPECT_GT(all.infeasible, 10000);
+}
+
 // From anywhere the same bits: the answer depends on what is free and active alone.
 TEST(Limited, StartsNearbyGiveTheSameBits) {
   Index same = 0, shorter = 0, count = 0;

@@ -1,5 +1,6 @@
 // The layer over batches: equal bits, outcomes, totality, no allocation.
 #include "sharpen/layer/sparse_tangent.hpp"
+#include "sharpen/layer/covariance_gradient.hpp"
 
 #include <gtest/gtest.h>
 
@@ -220,6 +221,8 @@ TEST_F(SparseTangentBatch, AllocatesNothingAfterSetUp) {
     for (const LayerSettings& settings : modes()) {
       const SparseTangent layer(settings, *model);
       LayerCache cache(layer, B, 2);
+      CovarianceGradient by_covariance(layer, B, 2);
+      RowMatrix dL_dSigma = RowMatrix::Zero(model->samples() * n, n);
       const Threads one(1), two(2);
       for (const Threads* threads : {&one, &two}) {
         batch.run(layer, cache, *threads);
@@ -227,6 +230,43 @@ TEST_F(SparseTangentBatch, AllocatesNothingAfterSetUp) {
         layer.forward(batch.samples, view(batch.mu), cache, view(batch.w), batch.outcomes,
                       *threads);
         layer.vjp(cache, view(batch.dL_dw), view(batch.dL_dmu), *threads);
+        by_covariance.add(cache, view(batch.dL_dw), view(dL_dSigma), *threads);
+        EXPECT_EQ(testing::allocation_count(), before);
+      }
+    }
+  }
+}
+
+// Under limits, once solutions have been as large as they get.
+TEST_F(SparseTangentBatch, AllocatesNothingUnderLimitsOnceItHasSolvedTheBatch) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers bring their own allocator, which cannot be counted";
+#endif
+  const auto model = risk(risk::Form::dense);
+  LimitSchedule schedule;
+  schedule.limits.resize(1);
+  Limits& limits = schedule.limits[0];
+  limits.lower.assign(n, 0.0);
+  limits.upper.assign(n, 0.2);
+  limits.least_if_held.assign(n, 0.02);
+  limits.gross = 0.9;
+  limits.rows.push_back({"some", std::vector<double>(n, 0.5), 0.0, 0.4});
+  for (LayerSettings settings : modes()) {
+    settings.limits = std::make_shared<const LimitSchedule>(schedule);
+    settings.objective = {.kind = Objective::expected_return, .volatility = 0.01};
+    const SparseTangent layer(settings, *model);
+    LayerCache cache(layer, B, 1);
+    LayerStarts starts(B);
+    std::vector<Index> places(B);
+    for (Index b = 0; b < B; ++b) places[at(b)] = b;
+    const BatchLimits own = {.starts = &starts, .places = places};
+    const Threads one(1);
+    batch.run(layer, cache, one);
+    for (int epoch = 0; epoch < 2; ++epoch) {
+      const auto before = testing::allocation_count();
+      layer.forward(batch.samples, view(batch.mu), cache, view(batch.w), batch.outcomes, one, own);
+      layer.vjp(cache, view(batch.dL_dw), view(batch.dL_dmu), one);
+      if (epoch > 0) {
         EXPECT_EQ(testing::allocation_count(), before);
       }
     }

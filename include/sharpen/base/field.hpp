@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -116,6 +117,7 @@ template <HasNames E>
 requires std::is_enum_v<E>
 struct Held<E> {
   static constexpr Kind kind = Kind::choice;
+  static constexpr auto choices() { return names(E()); }
   static std::optional<Value> show(E held) { return std::string(name_of(held)); }
   static void read(const Value& value, E& out) {
     const std::string& text = std::get<std::string>(value);
@@ -135,6 +137,8 @@ struct Held<std::vector<Index>> {
 template <class T>
 struct Held<std::optional<T>> {
   static constexpr Kind kind = Held<T>::kind;
+  static constexpr auto choices() requires requires { Held<T>::choices(); }
+  { return Held<T>::choices(); }
   static std::optional<Value> show(const std::optional<T>& held) {
     return held ? Held<T>::show(*held) : std::nullopt;
   }
@@ -149,16 +153,15 @@ Field field(T Owner::*member) {
   Field out;
   out.owner = &typeid(Owner);
   out.kind = Held<T>::kind;
-  if constexpr (HasNames<T> && std::is_enum_v<T>)
-    for (const std::string_view name : names(T())) out.choices.push_back(name);
+  if constexpr (Held<T>::kind == Kind::choice && requires { Held<T>::choices(); })
+    for (const std::string_view name : Held<T>::choices()) out.choices.push_back(name);
   out.get = [member](const void* owner) {
     return Held<T>::show(static_cast<const Owner*>(owner)->*member);
   };
   out.set = [member](void* owner, const Value& value) {
     Held<T>::read(value, static_cast<Owner*>(owner)->*member);
   };
-  const Owner fresh{};
-  out.initial = out.get(&fresh);
+  out.initial = out.get(std::make_unique<Owner>().get());
   return out;
 }
 
@@ -177,8 +180,7 @@ Field field(bool Owner::*member, std::string_view off, std::string_view on) {
     if (text != on && text != off) throw Misfit{text};
     static_cast<Owner*>(owner)->*member = text == on;
   };
-  const Owner fresh{};
-  out.initial = out.get(&fresh);
+  out.initial = out.get(std::make_unique<Owner>().get());
   return out;
 }
 

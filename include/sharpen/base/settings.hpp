@@ -114,6 +114,9 @@ enum Role : unsigned {
   // What only optimizers listen to that relax the problem; and what a certificate listens to.
   of_relaxation = 1u << 21,
   of_certificate = 1u << 22,
+  // What weights are held to. Those that are texts name a file, which must not be written over, or
+  // are what it would say, in lines.
+  of_limits = 1u << 23,
 };
 
 struct Setting {

@@ -27,6 +27,8 @@ namespace sharpen::layer {
 enum class Reoptimization { masked, restricted };
 constexpr std::array<std::string_view, 2> names(Reoptimization) { return {"masked", "restricted"}; }
 
+class CovarianceSums;
+
 // One mode of re-optimisation for one risk model. Stateless: what the vjp needs lies in `kept`.
 class Reoptimizer {
  public:
@@ -43,6 +45,11 @@ class Reoptimizer {
   // Only after ok or neutral_face.
   virtual void vjp(Index s, ConstVec mu, ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
                    double dL_dt, Vec dL_dmu, Vec dL_dp, ConstVec kept, Vec scratch) const = 0;
+  // What the loss gains through Sigma at a given p (covariance_gradient.hpp), for the sample of
+  // `sums`. Likewise only after ok or neutral_face.
+  virtual void covariance_vjp(ConstVec p, const Cache& cache, ConstVec y, ConstVec dL_dy,
+                              double dL_dt, CovarianceSums& sums, ConstVec kept,
+                              Vec scratch) const = 0;
 };
 
 // `risk` must outlive the result.

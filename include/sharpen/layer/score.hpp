@@ -5,6 +5,8 @@
 // and C = |z|^2. The score is x = sqrt(n) |z_i| / |z|, of unit root mean square, so that beta
 // means the same in every market; raw keeps the paper's scale, |L^T w| with budget sizing:
 // x = |z_i| / q with q = B + c sqrt(C), or c sqrt(C) on the face.
+// Under limits the score is that of a portfolio w, z = L^T w = L^-1 (Sigma w) or
+// Sigma^(1/2) w = Sigma^(-1/2) (Sigma w), which is the same for w = Sigma^-1 m.
 #pragma once
 
 #include <array>
@@ -45,5 +47,13 @@ Status score_forward(const ScoreSettings& settings, const risk::Risk& risk, Inde
 // dL_dmu (n); the derivative of |.| at 0 is 0. g (n) is work space.
 void score_vjp(const ScoreSettings& settings, const risk::Risk& risk, Index s,
                const ScoreCache& cache, ConstVec z, ConstVec dL_dx, Vec dL_dmu, Vec g, Vec scratch);
+
+// The same of a portfolio, from Sigma w (n); x = 0 if that is zero. Not raw.
+void portfolio_score_forward(const ScoreSettings& settings, const risk::Risk& risk, Index s,
+                             ConstVec Sigma_w, ScoreCache& cache, Vec z, Vec x, Vec scratch);
+// dL_dSigma_w (n).
+void portfolio_score_vjp(const ScoreSettings& settings, const risk::Risk& risk, Index s,
+                         const ScoreCache& cache, ConstVec z, ConstVec dL_dx, Vec dL_dSigma_w,
+                         Vec g, Vec scratch);
 
 }  // namespace sharpen::layer

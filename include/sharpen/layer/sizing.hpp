@@ -30,27 +30,6 @@ struct SizingSettings {
   void validate() const;
 };
 
-// The most names where nobody says.
-template <class Names>
-constexpr Names kFewNames{};
-template <>
-inline constexpr Index kFewNames<Index> = 1;
-template <>
-inline constexpr settings::CountOrShare kFewNames<settings::CountOrShare> = {.percent = 10.0};
-
-// What every portfolio is held to.
-template <class Names>
-struct MandateOf {
-  Names k = kFewNames<Names>;  // most names
-  Net net = Net::positive;     // any: not with budget sizing
-  SizingSettings sizing = {};  // its target volatility is per period
-
-  // The same, of so many names.
-  MandateOf<Index> mandate(Index names) const { return {.k = names, .net = net, .sizing = sizing}; }
-};
-using Mandate = MandateOf<Index>;                           // k in [1, n]
-using MandateSettings = MandateOf<settings::CountOrShare>;  // for any number of assets
-
 // w (n) from y (n) and t.
 void sizing_forward(const SizingSettings& settings, ConstVec y, double t, Vec w);
 

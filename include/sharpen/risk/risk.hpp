@@ -110,4 +110,8 @@ std::unique_ptr<Risk> from_covariances(std::span<const ConstMat> Sigmas,
                                        const Control& control = {});
 std::unique_ptr<Risk> from_covariance(ConstMat Sigma, const RiskSettings& settings);
 
+// From S to Sigma = (1 - lambda) S + lambda (trace S / n) I, backwards: dL_dSigma (n, n) becomes
+// dL_dS, in place.
+void shrinkage_vjp(double shrinkage, Mat dL_dSigma);
+
 }  // namespace sharpen::risk
