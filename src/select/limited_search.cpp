@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace sharpen::select {
 
@@ -10,17 +11,23 @@ using layer::LimitedEnd;
 
 namespace {
 
-constexpr Index kTried = 4;        // names left out that are tried for each one held
-constexpr double kBetter = 1e-12;  // relative: less is rounding
+constexpr double kBetter = 1e-12;   // relative: less is rounding
+constexpr double kHopeless = 0.02;  // relative: an exchange that looks this much worse is not tried
+constexpr std::size_t kTried = 10;  // exchanges that are confirmed before giving up
 constexpr std::size_t kKicked = 3;
-constexpr Index kMostKicked = 25000;  // n k: beyond that it takes too long
+constexpr Index kAlone = 200;         // names that are tried where one is held
+constexpr Index kMostAsked = 2000;    // names of which each is asked whether it can be spared
+constexpr Index kStarts = 32;         // where no portfolio is known
+constexpr Index kMostKicked = 5000;   // n k: beyond that it takes too long
 constexpr Index kRankedExactly = 64;  // more names than these are ranked by their own risk
+
+constexpr int kEarns = 3;
 
 // Better ends first; of portfolios that only keep their risk low, the one with the least.
 int rank_of(LimitedEnd end) {
   switch (end) {
     case LimitedEnd::ok:
-    case LimitedEnd::below_risk: return 3;
+    case LimitedEnd::below_risk: return kEarns;
     case LimitedEnd::neutral: return 2;
     case LimitedEnd::nothing_earns: return 1;
     default: return 0;
@@ -31,7 +38,20 @@ int rank_of(LimitedEnd end) {
 
 LimitedSearch::LimitedSearch(const layer::ObjectiveSettings& objective, const layer::Limits& limits,
                              Index n, Index k)
-    : solver_(objective, limits, n), n_(n), k_(k), allowed_(at(n)), by_loss_(at(n)) {}
+    : solver_(objective, limits, n),
+      n_(n),
+      k_(k),
+      least_(limits.least_if_held),
+      groups_(limits.names),
+      place_(at(n)),
+      by_loss_(at(n)),
+      lower_(at(n)),
+      upper_(at(n)) {
+  if (groups_.empty()) return;
+  groups_of_.resize(at(n));
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    for (const Index i : groups_[g].members) groups_of_[at(i)].push_back(static_cast<Index>(g));
+}
 
 LimitedSearch::Worth LimitedSearch::worth() const {
   const bool by_risk = end_ == LimitedEnd::nothing_earns || end_ == LimitedEnd::above_risk;
@@ -43,46 +63,78 @@ bool LimitedSearch::Worth::better_than(const Worth& other) const {
   return value > other.value + kBetter * std::abs(other.value);
 }
 
-// The optimum with the names that are allowed now. False if there is none.
-bool LimitedSearch::solve_again() {
+// The optimum of the present places. False if there is none.
+bool LimitedSearch::solve() {
   end_ = solver_.again();
+  // At the far end of a path what is forbidden since may not be felt.
+  if (end_ == LimitedEnd::neutral) return solve_anew();
   return is_solved(end_) && std::isfinite(solver_.value());
 }
 
-bool LimitedSearch::allow(Index i, bool yes) {
-  allowed_[at(i)] = yes;
-  return solver_.allow(i, yes);
+void LimitedSearch::apply(Index i, Place place, double& lower, double& upper) const {
+  lower = place == Place::out ? 0.0 : solver_.lower(i);
+  upper = place == Place::out ? 0.0 : solver_.upper(i);
+  if (place == Place::above) lower = std::max(lower, enough(i, upper));
+  if (place == Place::below) upper = std::min(upper, -enough(i, -lower));
 }
 
-Index LimitedSearch::held() const {
-  const ConstVec w = solver_.weights();
-  return n_ - std::count(w.begin(), w.end(), 0.0);
+bool LimitedSearch::set(Index i, Place place) {
+  undo_.emplace_back(i, place_[at(i)]);
+  place_[at(i)] = place;
+  double lower = 0.0, upper = 0.0;
+  apply(i, place, lower, upper);
+  return solver_.bound(i, lower, upper);
 }
 
-// Names without a weight give up their place, so that none comes in unasked.
+// To the places of before, and their optimum.
+bool LimitedSearch::roll_back(std::size_t mark) {
+  while (undo_.size() > mark) {
+    const auto [i, place] = undo_.back();
+    set(i, place);
+    undo_.resize(undo_.size() - 2);
+  }
+  return solve() || solve_anew();  // limits that could not hold leave no way back
+}
+
+Index LimitedSearch::held() const { return n_ - std::ranges::count(place_, Place::out); }
+
+// Names without a weight give up their place, so that none comes in unasked; unless the limits need
+// one of them, as a direction may that is itself without.
 bool LimitedSearch::forbid_idle() {
-  for (Index i = 0; i < n_; ++i)
-    if (allowed_[at(i)] && !solver_.must_be_held(i) && solver_.weights()[at(i)] == 0.0 &&
-        !allow(i, false))
-      return false;
-  return true;
+  const std::size_t mark = undo_.size();
+  bool any = false, fine = true;
+  for (Index i = 0; i < n_; ++i) {
+    if (place_[at(i)] == Place::out || solver_.must_be_held(i) || solver_.weights()[at(i)] != 0.0 ||
+        !may_trade(i, -1))
+      continue;
+    any = true;
+    fine = set(i, Place::out) && fine;
+  }
+  if (!any || (fine && solve())) return true;
+  return roll_back(mark);
+}
+
+// order_: the names that could go, those of crowded groups only while there are any.
+void LimitedSearch::rank_for_reduction(Index count) {
+  order_.clear();
+  const bool crowds = crowded();
+  for (Index i = 0; i < n_; ++i) {
+    if (place_[at(i)] == Place::out || needed_[at(i)] || solver_.must_be_held(i)) continue;
+    if (!may_trade(i, -1) || (crowds && !crowded(i))) continue;
+    order_.push_back(i);
+    const double w = solver_.weights()[at(i)];
+    by_loss_[at(i)] = count <= kRankedExactly ? solver_.loss_without(i) : w * w * variance_[at(i)];
+  }
 }
 
 // Names go until k are left: many at once while there are many more, one by one where the limits
 // need some of them.
 bool LimitedSearch::reduce(const Stop& stop) {
   needed_.assign(at(n_), false);
-  bool cautious = false;
-  for (Index count = held(); count > k_; count = held()) {
+  bool cautious = !groups_.empty();
+  for (Index count = held(); count > k_ || crowded(); count = held()) {
     ask(stop);
-    order_.clear();
-    for (Index i = 0; i < n_; ++i) {
-      const double w = solver_.weights()[at(i)];
-      if (w == 0.0 || needed_[at(i)] || solver_.must_be_held(i)) continue;
-      order_.push_back(i);
-      by_loss_[at(i)] =
-          count <= kRankedExactly ? solver_.loss_without(i) : w * w * variance_[at(i)];
-    }
+    rank_for_reduction(count);
     if (order_.empty()) return false;
     const Index most = std::min(count - k_, static_cast<Index>(order_.size()));
     const Index go = cautious ? 1 : std::max<Index>(1, most / 4);
@@ -90,215 +142,293 @@ bool LimitedSearch::reduce(const Stop& stop) {
       return by_loss_[at(i)] != by_loss_[at(j)] ? by_loss_[at(i)] < by_loss_[at(j)] : i < j;
     });
     order_.resize(at(go));
+    const std::size_t mark = undo_.size();
     bool fine = true;
-    for (const Index i : order_) fine = allow(i, false) && fine;
-    if (fine && solve_again() && forbid_idle()) continue;
-    for (const Index i : order_) allow(i, true);
+    for (const Index i : order_) fine = set(i, Place::out) && fine;
+    if (fine && solve() && forbid_idle()) continue;
+    if (!roll_back(mark)) return false;
     if (go == 1) needed_[at(order_.front())] = true;
     cautious = true;
-    if (!solve_again()) return false;
   }
   return true;
 }
 
 // The most promising names left out, by what they gain to first order over their own risk.
-void LimitedSearch::candidates(Index most) {
-  best_.clear();
-  for (Index i = 0; i < n_; ++i) {
-    if (allowed_[at(i)] || i == banned_) continue;
-    const double above = solver_.may_exceed_zero(i) ? solver_.gain_above(i) : 0.0;
-    const double below = solver_.may_undercut_zero(i) ? solver_.gain_below(i) : 0.0;
-    const double gain = std::max(above, below);
-    if (!(gain > 0.0)) continue;
-    by_loss_[at(i)] = gain * gain / variance_[at(i)];
-    best_.push_back(i);
-  }
-  const auto count = std::min<Index>(most, static_cast<Index>(best_.size()));
-  std::partial_sort(best_.begin(), best_.begin() + count, best_.end(), [&](Index i, Index j) {
-    return by_loss_[at(i)] != by_loss_[at(j)] ? by_loss_[at(i)] > by_loss_[at(j)] : i < j;
-  });
-  best_.resize(at(count));
-}
-
-// Whether name i makes it better than `least`; if not, it is out again.
-bool LimitedSearch::try_with(Index i, const Worth& least) {
-  if (allow(i, true) && solve_again() && worth().better_than(least)) return true;
-  allow(i, false);
-  solve_again();
-  return false;
-}
-
-void LimitedSearch::fill() {
-  for (bool grows = true; grows && held() < k_;) {
-    grows = false;
-    candidates(kTried);
-    const Worth least = worth();
-    for (const Index i : std::vector<Index>(best_)) {
-      if (!try_with(i, least)) continue;
-      grows = forbid_idle();
-      break;
-    }
-  }
-}
-
-void LimitedSearch::rank_by_loss() {
+void LimitedSearch::offer_entrants(Index most) {
   order_.clear();
   for (Index i = 0; i < n_; ++i) {
-    if (solver_.weights()[at(i)] == 0.0 || solver_.must_be_held(i)) continue;
+    if (place_[at(i)] != Place::out || i == banned_) continue;
+    const double above = solver_.may_exceed_zero(i) ? solver_.gain_above(i) : -1e300;
+    const double below = solver_.may_undercut_zero(i) ? solver_.gain_below(i) : -1e300;
+    const double gain = std::max(above, below);
+    by_loss_[at(i)] = gain * std::abs(gain) / variance_[at(i)];
     order_.push_back(i);
-    by_loss_[at(i)] = solver_.loss_without(i);
   }
-  std::sort(order_.begin(), order_.end(), [&](Index i, Index j) {
-    return by_loss_[at(i)] != by_loss_[at(j)] ? by_loss_[at(i)] < by_loss_[at(j)] : i < j;
+  const auto count = std::min<Index>(most, static_cast<Index>(order_.size()));
+  std::partial_sort(order_.begin(), order_.begin() + count, order_.end(), [&](Index i, Index j) {
+    return by_loss_[at(i)] != by_loss_[at(j)] ? by_loss_[at(i)] > by_loss_[at(j)] : i < j;
   });
+  order_.resize(at(count));
+  table_.entrants.clear();
+  for (const Index i : order_) {
+    if (solver_.may_exceed_zero(i)) table_.entrants.push_back({.asset = i, .direction = 1});
+    if (solver_.may_undercut_zero(i)) table_.entrants.push_back({.asset = i, .direction = -1});
+  }
 }
 
-// One name out, then the one that makes up most for it in.
-bool LimitedSearch::exchange_out_in(const Worth& least) {
-  rank_by_loss();
-  for (const Index i : std::vector<Index>(order_)) {
-    if (allow(i, false) && solve_again()) {
-      candidates(kTried + 1);
-      for (const Index j : std::vector<Index>(best_))
-        if (j != i && try_with(j, least)) return true;
-    }
-    allow(i, true);
-    solve_again();
+void LimitedSearch::offer_leavers() {
+  table_.leavers.clear();
+  for (Index i = 0; i < n_; ++i)
+    if (place_[at(i)] != Place::out && !solver_.must_be_held(i))
+      table_.leavers.push_back({.asset = i});
+}
+
+// The best single move that is confirmed: a name more while there is room, one less where it is
+// held only because it must not be less, or (`exchange`) one for another.
+bool LimitedSearch::trade(bool exchange) {
+  const Worth least_worth = worth();
+  offer_entrants(2 * k_ + 50);
+  offer_leavers();
+  solver_.exchanges(table_);
+  const bool room = held() < k_;
+  const auto entrants = static_cast<Index>(table_.entrants.size());
+  const auto leavers = static_cast<Index>(table_.leavers.size());
+  const double now = table_.worth(-1, -1);
+  moves_.clear();
+  const auto offer = [&](Index l, Index e) {
+    const double then = table_.worth(l, e);
+    if (!(then > now - kHopeless * std::abs(now))) return;
+    const Move move{then, l < 0 ? -1 : table_.leavers[at(l)].asset,
+                    e < 0 ? -1 : table_.entrants[at(e)].asset};
+    if (moves_.size() == kTried && then <= moves_.back().worth) return;
+    if (!may_trade(move.out, move.in)) return;
+    if (moves_.size() == kTried) moves_.pop_back();
+    moves_.insert(std::upper_bound(moves_.begin(), moves_.end(), move,
+                                   [](const Move& a, const Move& b) { return a.worth > b.worth; }),
+                  move);
+  };
+  if (room)
+    for (Index e = 0; e < entrants; ++e) offer(-1, e);
+  for (Index l = 0; l < leavers; ++l) {
+    const Place place = place_[at(table_.leavers[at(l)].asset)];
+    if (place == Place::above || place == Place::below) offer(l, -1);
+    if (exchange)
+      for (Index e = 0; e < entrants; ++e) offer(l, e);
+  }
+  const std::size_t mark = undo_.size();
+  for (const Move& move : std::vector<Move>(moves_)) {
+    const bool fine =
+        (move.in < 0 || set(move.in, Place::in)) && (move.out < 0 || set(move.out, Place::out));
+    if (fine && solve_and_settle() && worth().better_than(least_worth)) return true;
+    if (!roll_back(mark)) return false;
   }
   return false;
 }
 
-// One name in, then the one that is missed least out: where none can be spared before.
-bool LimitedSearch::exchange_in_out(const Worth& least) {
-  candidates(2 * kTried);
-  for (const Index j : std::vector<Index>(best_)) {
-    if (!try_with(j, least)) continue;
-    if (held() <= k_) return true;
-    rank_by_loss();
-    const auto spared = std::min<Index>(kTried, static_cast<Index>(order_.size()));
-    for (const Index i : std::vector<Index>(order_.begin(), order_.begin() + spared)) {
-      if (i == j) continue;
-      if (allow(i, false) && solve_again() && worth().better_than(least)) return true;
-      allow(i, true);
-      solve_again();
-    }
-    allow(j, false);
-    solve_again();
-  }
-  return false;
-}
-
-bool LimitedSearch::exchange_one() {
-  const Worth least = worth();
-  return exchange_out_in(least) || exchange_in_out(least);
-}
-
-void LimitedSearch::improve(const Stop& stop) {
-  fill();
-  for (Index rounds = 10 * k_ + 100; rounds > 0 && exchange_one() && forbid_idle(); --rounds) {
+void LimitedSearch::improve(bool exchange, const Stop& stop) {
+  for (Index rounds = 10 * k_ + 100; rounds > 0 && trade(exchange) && forbid_idle(); --rounds)
     ask(stop);
-    fill();
+}
+
+// needed_: the names that the limits cannot do without, whichever others there are.
+void LimitedSearch::find_needed(const risk::Risk& risk, Index sample, ConstVec mu,
+                                const Stop& stop) {
+  for (Index i = 0; i < n_; ++i) {
+    ask(stop);
+    std::ranges::fill(place_, Place::in);
+    place_[at(i)] = Place::out;
+    restart(risk, sample, mu);
+    needed_[at(i)] = end_ == LimitedEnd::infeasible;
   }
 }
 
-// The k names whose own ratio of signal to risk is largest, on the side that the limits leave open.
-void LimitedSearch::best_alone(ConstVec mu) {
-  order_.resize(at(n_));
+// The k names whose own ratio of signal to risk is largest, on the side that the limits leave open,
+// as far as their groups have room, and first those that a group needs; before all of these, the
+// `first` of that order.
+void LimitedSearch::best_alone(ConstVec mu, std::optional<Index> first) {
+  std::vector<Index> ranked(at(n_));
   for (Index i = 0; i < n_; ++i) {
     const double gain = solver_.may_exceed_zero(i) ? mu[at(i)] : 0.0;
     const double loss = solver_.may_undercut_zero(i) ? -mu[at(i)] : 0.0;
-    by_loss_[at(i)] = solver_.must_be_held(i) ? std::numeric_limits<double>::infinity()
-                                              : std::max(gain, loss) / std::sqrt(variance_[at(i)]);
-    order_[at(i)] = i;
+    by_loss_[at(i)] = solver_.must_be_held(i) || needed_[at(i)]
+                          ? std::numeric_limits<double>::infinity()
+                          : std::max(gain, loss) / std::sqrt(variance_[at(i)]);
+    ranked[at(i)] = i;
   }
-  std::partial_sort(order_.begin(), order_.begin() + k_, order_.end(), [&](Index i, Index j) {
+  std::ranges::sort(ranked, [&](Index i, Index j) {
     return by_loss_[at(i)] != by_loss_[at(j)] ? by_loss_[at(i)] > by_loss_[at(j)] : i < j;
   });
-  order_.resize(at(k_));
+  order_.clear();
+  std::ranges::fill(place_, Place::out);
+  const auto take = [&](Index i) {
+    if (place_[at(i)] != Place::out) return;
+    const bool room = static_cast<Index>(order_.size()) < k_ && may_trade(-1, i);
+    if (!room && !solver_.must_be_held(i)) return;
+    place_[at(i)] = Place::in;
+    order_.push_back(i);
+  };
+  for (const Index i : ranked)
+    if (solver_.must_be_held(i) || needed_[at(i)]) take(i);
+  if (first) take(ranked[at(*first)]);
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    for (const Index i : ranked)
+      if (in_group(g) < groups_[g].least && std::ranges::binary_search(groups_[g].members, i))
+        take(i);
+  for (const Index i : ranked) take(i);
 }
 
-// The best portfolio of the names in order_ alone. False if there is none.
-bool LimitedSearch::restart(const risk::Risk& risk, Index sample, ConstVec mu, Vec w) {
-  if (!is_solved(solver_.forward(risk, sample, mu, {}, all_, w))) return false;
-  for (Index i = 0; i < n_; ++i) allowed_[at(i)] = solver_.must_be_held(i);
-  for (const Index i : order_) allowed_[at(i)] = true;
-  for (Index i = 0; i < n_; ++i)
-    if (!allowed_[at(i)] && !solver_.allow(i, false)) return false;
-  return solve_again() && forbid_idle();
+// The best portfolio of the present places, from nothing. False if there is none.
+bool LimitedSearch::restart(const risk::Risk& risk, Index sample, ConstVec mu) {
+  undo_.clear();
+  risk_ = &risk;
+  sample_ = sample;
+  mu_ = mu;
+  return solve_anew();
+}
+
+bool LimitedSearch::solve_anew() {
+  for (Index i = 0; i < n_; ++i) apply(i, place_[at(i)], lower_[at(i)], upper_[at(i)]);
+  end_ = solver_.forward_within(*risk_, sample_, mu_, lower_, upper_);
+  return is_solved(end_) && std::isfinite(solver_.value());
+}
+
+bool LimitedSearch::restart_on(std::span<const Index> names, const risk::Risk& risk, Index sample,
+                               ConstVec mu) {
+  for (Index i = 0; i < n_; ++i) place_[at(i)] = solver_.must_be_held(i) ? Place::in : Place::out;
+  for (const Index i : names) place_[at(i)] = Place::in;
+  return restart(risk, sample, mu);
 }
 
 bool LimitedSearch::keep_if_better() {
   const Worth now = worth();
-  if (!std::isfinite(now.value) || held() > k_) return false;
+  if (!std::isfinite(now.value) || held() > k_ || crowded()) return false;
   if (best_ever_ && !now.better_than(*best_ever_)) return false;
-  best_ever_ = now;
-  best_end_ = end_;
-  best_w_.resize(at(n_));
-  solver_.solution(best_w_);
+  if (!solve_anew()) return false;  // found along the way, and not so
+  best_ever_ = worth();
+  best_place_ = place_;
   return true;
 }
 
 // The best so far without its name i, improved without it, then with it.
-bool LimitedSearch::kick(Index i, const risk::Risk& risk, Index sample, ConstVec mu, Vec w,
+bool LimitedSearch::kick(Index i, const risk::Risk& risk, Index sample, ConstVec mu,
                          const Stop& stop) {
-  order_.clear();
-  for (Index j = 0; j < n_; ++j)
-    if (j != i && best_w_[at(j)] != 0.0) order_.push_back(j);
-  if (!restart(risk, sample, mu, w)) return false;
+  place_ = best_place_;
+  if (!may_trade(i, -1)) return false;
+  place_[at(i)] = Place::out;
+  if (!restart(risk, sample, mu) || !repair(stop)) return false;
   banned_ = i;
-  improve(stop);
+  improve(true, stop);
   banned_ = -1;
-  improve(stop);
+  improve(true, stop);
   return keep_if_better();
 }
 
 // Away from where single exchanges end: without one of the largest names, as long as that helps.
-void LimitedSearch::kick_all(const risk::Risk& risk, Index sample, ConstVec mu, Vec w,
-                             const Stop& stop) {
+void LimitedSearch::kick_all(const risk::Risk& risk, Index sample, ConstVec mu, const Stop& stop) {
   for (bool grows = true; grows;) {
     grows = false;
+    place_ = best_place_;
+    if (!restart(risk, sample, mu)) return;
     std::vector<Index> names;
     for (Index i = 0; i < n_; ++i)
-      if (best_w_[at(i)] != 0.0 && !solver_.must_be_held(i)) names.push_back(i);
-    std::sort(names.begin(), names.end(), [&](Index i, Index j) {
-      const double wi = std::abs(best_w_[at(i)]), wj = std::abs(best_w_[at(j)]);
+      if (place_[at(i)] != Place::out && !solver_.must_be_held(i)) names.push_back(i);
+    std::vector<double> size(solver_.weights().begin(), solver_.weights().end());
+    std::ranges::sort(names, [&](Index i, Index j) {
+      const double wi = std::abs(size[at(i)]), wj = std::abs(size[at(j)]);
       return wi != wj ? wi > wj : i < j;
     });
-    names.resize(std::min<std::size_t>(names.size(), kKicked));
+    names.resize(std::min(names.size(), kKicked));
     for (const Index i : names) {
-      grows = kick(i, risk, sample, mu, w, stop);
+      grows = kick(i, risk, sample, mu, stop);
       if (grows) break;
     }
   }
 }
 
+// The weights of the last solution.
+LimitedEnd LimitedSearch::give(Vec w) {
+  if (is_solved(end_))
+    solver_.solution(w);
+  else
+    std::fill(w.begin(), w.end(), std::numeric_limits<double>::quiet_NaN());
+  return end_;
+}
+
+LimitedEnd LimitedSearch::run_on(const risk::Risk& risk, Index sample, ConstVec mu,
+                                 std::span<const Index> K, Vec w) {
+  variance_ = risk.diagonal(sample);
+  if (restart_on(K, risk, sample, mu) && !(least_.empty() && groups_.empty())) {
+    if (!repair({})) end_ = LimitedEnd::infeasible;
+    if (is_solved(end_)) restart(risk, sample, mu);
+  }
+  return give(w);
+}
+
+LimitedEnd LimitedSearch::run_on_all(const risk::Risk& risk, Index sample, ConstVec mu, Vec w) {
+  order_.resize(at(n_));
+  std::iota(order_.begin(), order_.end(), Index{0});
+  restart_on(order_, risk, sample, mu);
+  return give(w);
+}
+
+// From the present places, if they lead anywhere.
+void LimitedSearch::try_from_here(const risk::Risk& risk, Index sample, ConstVec mu, bool exchange,
+                                  const Stop& stop) {
+  if (!restart(risk, sample, mu) || !repair(stop)) return;
+  improve(exchange, stop);
+  keep_if_better();
+}
+
 LimitedEnd LimitedSearch::run(const risk::Risk& risk, Index sample, ConstVec mu, bool exchange,
                               Vec w, const Stop& stop) {
   variance_ = risk.diagonal(sample);
-  all_ = {};
   banned_ = -1;
   best_ever_.reset();
-  std::fill(allowed_.begin(), allowed_.end(), true);
-  end_ = solver_.forward(risk, sample, mu, {}, all_, w);
-  if (!is_solved(end_) || held() <= k_) return end_;
-  if (forbid_idle() && reduce(stop)) {
-    if (exchange) improve(stop);
+  if (!is_solved(run_on_all(risk, sample, mu, w))) return end_;
+  const bool plain = least_.empty() && groups_.empty();
+  if (plain && n_ - std::ranges::count(w, 0.0) <= k_) return end_;
+  if (forbid_idle() && reduce(stop) && repair(stop)) {
+    improve(exchange, stop);
     keep_if_better();
   }
-  if (exchange) {
+  // What one start does not lead to, another one may. One name alone is tried by itself.
+  const auto poor = [&] {
+    return k_ == 1 || !best_ever_ || best_ever_->rank < kEarns || !(best_ever_->value > 0.0);
+  };
+  needed_.assign(at(n_), false);
+  if (!best_ever_ && n_ <= kMostAsked) find_needed(risk, sample, mu, stop);
+  if (exchange || poor()) {
     best_alone(mu);
-    if (restart(risk, sample, mu, w)) {
-      improve(stop);
-      keep_if_better();
+    try_from_here(risk, sample, mu, exchange, stop);
+    for (Index i = 0; i < std::min(n_, k_ == 1 ? kAlone : kStarts) && poor(); ++i) {
+      best_alone(mu, i);
+      try_from_here(risk, sample, mu, exchange, stop);
     }
-    if (best_ever_ && n_ * k_ <= kMostKicked) kick_all(risk, sample, mu, w, stop);
+    if (exchange && best_ever_ && n_ * k_ <= kMostKicked) kick_all(risk, sample, mu, stop);
   }
-  if (!best_ever_) {
-    std::fill(w.begin(), w.end(), std::numeric_limits<double>::quiet_NaN());
-    return LimitedEnd::infeasible;
+  return give_best(risk, sample, mu, w);
+}
+
+// The best there was, without what was summed up along the way.
+LimitedEnd LimitedSearch::give_best(const risk::Risk& risk, Index sample, ConstVec mu, Vec w) {
+  end_ = LimitedEnd::infeasible;
+  if (!best_ever_) return give(w);
+  place_ = best_place_;
+  restart(risk, sample, mu);
+  return give(w);
+}
+
+LimitedEnd LimitedSearch::improve_on(const risk::Risk& risk, Index sample, ConstVec mu,
+                                     std::span<const Index> K, bool exchange, Vec w,
+                                     const Stop& stop) {
+  variance_ = risk.diagonal(sample);
+  banned_ = -1;
+  best_ever_.reset();
+  if (restart_on(K, risk, sample, mu) && repair(stop)) {
+    improve(exchange, stop);
+    keep_if_better();
   }
-  std::copy(best_w_.begin(), best_w_.end(), w.begin());
-  return best_end_;
+  return give_best(risk, sample, mu, w);
 }
 
 }  // namespace sharpen::select

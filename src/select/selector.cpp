@@ -7,10 +7,12 @@
 
 #include "base/vec.hpp"
 #include "select/exact.hpp"
+#include "select/input.hpp"
 #include "select/search.hpp"
 #include "select/ties.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/select/limited.hpp"
 #include "sharpen/select/select.hpp"
 
 namespace sharpen::select {
@@ -38,8 +40,16 @@ bool usable(const risk::Risk& risk, Index sample, ConstVec mu) {
          std::all_of(mu.begin(), mu.end(), [](double x) { return std::isfinite(x); });
 }
 
-// The k largest of `scores`, ascending. Scores that differ by no more than the rounding of a
-// solve are ties, and ties go to the lower column. Uses up `order`.
+}  // namespace
+
+void check_input(Optimizer optimizer, Index n, const risk::Risk& risk, Index sample, ConstVec mu) {
+  check_shapes(risk, sample, mu.size());
+  if (risk.n() != n)
+    throw InputError(fmt::format("the risk model has {} assets, but the selector was set up for {}",
+                                 risk.n(), n));
+  check_parts(optimizer, risk);
+}
+
 void take_largest(std::vector<double>& scores, Index k, std::vector<double>& order,
                   std::vector<Index>& K) {
   double largest = 0.0;
@@ -61,8 +71,6 @@ void take_largest(std::vector<double>& scores, Index k, std::vector<double>& ord
     if (above || tied) K.push_back(static_cast<Index>(j));
   }
 }
-
-}  // namespace
 
 std::string_view name(Optimizer optimizer) {
   switch (optimizer) {
@@ -125,11 +133,7 @@ struct Selector::Work {
 // A portfolio of nothing, and the signal scaled and shifted for the search. False if there is
 // nothing to search for.
 bool Selector::Work::begin(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out) {
-  check_shapes(risk, sample, mu.size());
-  if (risk.n() != n)
-    throw InputError(fmt::format("the risk model has {} assets, but the selector was set up for {}",
-                                 risk.n(), n));
-  check_parts(settings.optimizer, risk);
+  check_input(settings.optimizer, n, risk, sample, mu);
   if (scratch.size() < static_cast<std::size_t>(risk.scratch_size()))
     scratch.resize(static_cast<std::size_t>(risk.scratch_size()));
 
@@ -234,10 +238,17 @@ std::vector<Portfolio> select_batch(const SelectSettings& settings, const risk::
 
   std::vector<Portfolio> out(samples.size());
   std::vector<std::optional<Selector>> selectors(static_cast<std::size_t>(threads.count()));
+  std::vector<std::optional<LimitedSelector>> limited(static_cast<std::size_t>(threads.count()));
   threads.for_each(count, [&](Index i, int slot) {
+    const auto at = static_cast<std::size_t>(i);
+    if (settings.limits) {
+      std::optional<LimitedSelector>& selector = limited[static_cast<std::size_t>(slot)];
+      if (!selector) selector.emplace(settings, risk.n());
+      selector->run(risk, samples[at], mu.row(i), settings.limits->of(samples[at]), out[at]);
+      return;
+    }
     std::optional<Selector>& selector = selectors[static_cast<std::size_t>(slot)];
     if (!selector) selector.emplace(settings, risk);
-    const auto at = static_cast<std::size_t>(i);
     selector->run(risk, samples[at], mu.row(i), out[at]);
   });
   return out;

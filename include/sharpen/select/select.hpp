@@ -18,8 +18,8 @@
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
+#include "sharpen/layer/mandate.hpp"
 #include "sharpen/layer/score.hpp"
-#include "sharpen/layer/sizing.hpp"
 #include "sharpen/risk/risk.hpp"
 
 namespace sharpen {
@@ -49,7 +49,8 @@ struct Portfolio {
   Outcome outcome;
   std::vector<Index> support;   // held assets, ascending; empty for cash
   std::vector<double> weights;  // (n); zero off the support, NaN if outcome is invalid_input
-  // S(K), which may over- or underflow; none for invalid_input, and where only weights are found.
+  // S(K), which may over- or underflow; under limits the objective (limited.hpp). None for
+  // invalid_input, and where only weights are found.
   std::optional<double> value = 0.0;
   double sharpe = 0.0;  // mu^T w / sqrt(w^T Sigma w) from `weights`; 0 for cash
 };
@@ -78,7 +79,8 @@ class Selector {
   std::unique_ptr<Work> work_;
 };
 
-// (B, n) signals against samples[i] of `risk`; portfolio i has the bits of a Selector run alone.
+// (B, n) signals against samples[i] of `risk`; portfolio i has the bits of a Selector run alone, or
+// of a LimitedSelector (limited.hpp) where the settings have limits.
 std::vector<Portfolio> select_batch(const SelectSettings& settings, const risk::Risk& risk,
                                     std::span<const Index> samples, ConstMat mu,
                                     const Threads& threads);
