@@ -26,6 +26,9 @@ std::string percent(double share) {
 
 std::string number_or_dash(double value) { return std::isnan(value) ? "-" : number(value); }
 
+// What the Sharpe ratio loses without a name that the limits may not let go.
+std::string lost(double sharpe) { return std::isnan(sharpe) ? "needed" : number(sharpe); }
+
 std::string tenths(double share) { return fmt::format("{:.1f} %", 100.0 * share); }
 
 // Weights that cancel leave a sum of rounding errors.
@@ -40,9 +43,15 @@ std::string exposure_line(const command::Solution& solution) {
                      percent(solution.annualized(exposure.volatility)));
 }
 
-// "252 periods a year"
-std::string periods(double per_year) {
-  return fmt::format("{} period{} a year", shortest(per_year), per_year == 1.0 ? "" : "s");
+// What the weights were held to, and what they are best at.
+template <class Answer>
+std::string limits_line(const Answer& answer) {
+  if (!answer.rules) return {};
+  const Outcome& outcome = answer.portfolio.outcome;
+  if (outcome.status == Status::infeasible)
+    return fmt::format("limits     cannot hold together; broken by {} at most\n",
+                       number(outcome.violation));
+  return fmt::format("limits     kept; best by {}\n", name_of(answer.settings.objective.kind));
 }
 
 std::string asset_name(const command::Solution& solution, Index asset) {
@@ -51,6 +60,28 @@ std::string asset_name(const command::Solution& solution, Index asset) {
 
 std::string asset_name(const command::Prediction& prediction, Index asset) {
   return printable(prediction.ticker(asset), kWidestName);
+}
+
+// Which limits bind, and what each costs; the dearest first.
+template <class Answer>
+std::string binding_table(const Answer& answer) {
+  std::vector<select::BindingLimit> binding = answer.explanation->binding;
+  if (binding.empty()) return {};
+  std::ranges::stable_sort(
+      binding, [](const auto& a, const auto& b) { return a.sharpe_cost > b.sharpe_cost; });
+  std::vector<std::vector<std::string>> rows;
+  for (const select::BindingLimit& each : binding)
+    rows.push_back({each.asset < 0 ? printable(each.name, kWidestName)
+                                   : asset_name(answer, each.asset) + ", " + each.name,
+                    number(each.value),
+                    std::isfinite(each.sharpe_cost) ? number(each.sharpe_cost) : "-"});
+  const bool sharpe = answer.settings.objective.kind == layer::Objective::sharpe;
+  return render_table({"binding limit", "at", sharpe ? "costs in Sharpe" : "costs"}, rows) + "\n";
+}
+
+// "252 periods a year"
+std::string periods(double per_year) {
+  return fmt::format("{} period{} a year", shortest(per_year), per_year == 1.0 ? "" : "s");
 }
 
 std::string holdings_table(const command::Solution& solution) {
@@ -68,7 +99,7 @@ std::string holdings_table(const command::Solution& solution) {
       rows.back().insert(rows.back().end(),
                          {fmt::format("{:.3e}", reason->mu), number(reason->score),
                           std::to_string(reason->score_rank), percent(reason->risk_contribution),
-                          number(reason->sharpe_lost_if_removed)});
+                          lost(reason->sharpe_lost_if_removed)});
   }
   return render_table(header, rows);
 }
@@ -142,7 +173,7 @@ std::vector<std::string> holdings_row(const command::Prediction& prediction, Ind
   if (const select::Reason* reason = prediction.reason(asset))
     row.insert(row.end(), {fmt::format("{:.3e}", reason->mu), number_or_dash(reason->score),
                            std::to_string(reason->score_rank), tenths(reason->risk_contribution),
-                           number_or_dash(reason->sharpe_lost_if_removed)});
+                           lost(reason->sharpe_lost_if_removed)});
   return row;
 }
 
@@ -206,6 +237,7 @@ std::string solve_text(const command::Solution& solution) {
   };
   std::string out = title(solution) + "\n";
   if (!solution.held().empty()) out += holdings_table(solution) + "\n";
+  if (solution.explanation && solution.rules) out += binding_table(solution);
   // What the numbers say of themselves is not what the future will pay.
   out += fmt::format("Sharpe     {} ({}), {}\n", sharpe(portfolio.sharpe),
                      periods(solution.periods_per_year),
@@ -215,7 +247,7 @@ std::string solve_text(const command::Solution& solution) {
     out += fmt::format("; {} of it is kept", percent(*share));
   out += "\n";
   if (solution.bound) out += bound_line(solution);
-  out += exposure_line(solution);
+  out += exposure_line(solution) + limits_line(solution);
   if (solution.explanation) out += left_out_line(solution);
   if (solution.iterations) out += search_line(solution);
   out += fmt::format("status     {}: {}\n", name(portfolio.outcome.status), solution.status_text());
@@ -228,8 +260,9 @@ std::string predict_text(const command::Prediction& prediction) {
   const bool account = prediction.values.has("previous") || prediction.sizes;
   std::string out = title(prediction) + "\n";
   if (!prediction.held().empty()) out += holdings_table(prediction);
+  if (prediction.explanation && prediction.rules) out += binding_table(prediction);
   if (account && !prediction.trades.empty()) out += trades_table(prediction);
-  out += figures(prediction) + members_line(prediction);
+  out += figures(prediction) + limits_line(prediction) + members_line(prediction);
   if (prediction.explanation) out += left_out_line(prediction);
   if (account) out += fmt::format("turnover   {}\n", number_or_dash(turnover(prediction.trades)));
   out += fmt::format("status     {}: {}\n", name(prediction.portfolio.outcome.status),

@@ -31,6 +31,7 @@ std::vector<double> take_column(market::Panel& returns, const std::string& ticke
   std::vector<double> benchmark, others;
   for (Index t = 0; t < all.rows; ++t)
     for (Index j = 0; j < all.cols; ++j) (j == column ? benchmark : others).push_back(all(t, j));
+  returns.left_out.push_back(ticker);
   returns.tickers.erase(found);
   returns.values = std::move(others);
   return benchmark;
@@ -168,11 +169,18 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
   const solve::OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
   if (!optimizer.ignores_setting("k")) static_cast<void>(settings.k.of(returns.n(), "k"));
+  DatedLimits limits;
+  if (settings.limits)
+    limits = {std::make_shared<layer::LimitBook>(settings.limits, returns.tickers, returns.left_out,
+                                                 settings.net, settings.objective.kind,
+                                                 returns.dates.front(), returns.dates.back()),
+              returns.dates};
   auto policy = std::make_unique<OptimizerPolicy>(
       std::move(source),
       settings.decision == DecisionKind::soft ? soft_decider(settings, last_layer(settings))
                                               : decider(optimizer, settings),
-      settings, settings.sdr_monthly ? months_of_periods(returns.dates) : std::vector<Index>());
+      settings, settings.sdr_monthly ? months_of_periods(returns.dates) : std::vector<Index>(),
+      std::move(limits));
   if (!settings.fixes_covariance() || !optimizer.needs.history()) return policy;
   if (walk.first_row < 2)
     throw InputError(
@@ -192,6 +200,10 @@ void warn(BacktestResult& result) {
     say(fmt::format(
         "{} of {} decisions could not be made (no asset moves in the window, or numbers "
         "are out of range): cash was held",
+        count, run.n_decisions));
+  if (const auto count = with(PeriodStatus::infeasible); count > 0)
+    say(fmt::format(
+        "the limits could not hold together at {} of {} decisions: what broke them least was held",
         count, run.n_decisions));
   if (const auto count = with(PeriodStatus::not_converged); count > 0)
     say(fmt::format("{} of {} decisions stopped before they converged; the best found was held",
@@ -231,6 +243,10 @@ Ready ready(const market::Panel& panel, const BacktestSettings& settings,
   out.returns = panel;
   if (!settings.benchmark.empty()) out.benchmark = take_column(out.returns, settings.benchmark);
   if (model != nullptr) out.returns = match_model(out.returns, *model, result.warnings);
+  if (model != nullptr && model->settings.mandate.limits && !settings.limits)
+    result.warnings.push_back(
+        "the model was trained under limits, and these decisions have none; give them here too "
+        "(‹sharpen inspect› shows them)");
   result.tickers = out.returns.tickers;
   result.training_rows = training_rows(settings, out.returns, model);
   out.walk = walk_settings(settings, out.returns, result.training_rows);

@@ -43,6 +43,9 @@ market::Panel first_rows(const market::Panel& returns, Index rows, std::span<con
   market::Panel out;
   out.dates.assign(returns.dates.begin(), returns.dates.begin() + rows);
   for (const Index j : columns) out.tickers.push_back(returns.tickers[at(j)]);
+  out.left_out = returns.left_out;
+  for (Index j = 0; j < returns.n(); ++j)
+    if (!std::ranges::binary_search(columns, j)) out.left_out.push_back(returns.tickers[at(j)]);
   out.values = some_columns(returns.matrix().middle_rows(0, rows), columns);
   return out;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
 
 namespace sharpen::backtest {
@@ -44,6 +45,13 @@ void take(const solve::Answer& answer, std::span<const Index> assets, Decision& 
 
 }  // namespace
 
+layer::Limits DatedLimits::at_decision(const WindowBatch& batch, Index i) const {
+  const Index row = batch.decision_row(i);
+  constexpr std::string_view kBeforeAll = "0000-01-01";
+  return book->at(batch.assets, row < 0 ? kBeforeAll : std::string_view(dates[at(row)]),
+                  batch.window(i), {});
+}
+
 bool SignalSource::has(Index, Index) const { return true; }
 
 void RollingMean::expected_returns(const WindowBatch& batch, Index i, Vec mu) const {
@@ -71,11 +79,12 @@ Decider soft_decider(const layer::MandateSettings& settings, const layer::SoftSe
 
 OptimizerPolicy::OptimizerPolicy(std::unique_ptr<const SignalSource> source, Decider decider,
                                  const solve::OptimizerSettings& settings,
-                                 std::vector<Index> months)
+                                 std::vector<Index> months, DatedLimits limits)
     : source_(std::move(source)),
       decider_(std::move(decider)),
       settings_(settings),
       months_(std::move(months)),
+      limits_(std::move(limits)),
       risk_settings_{
           .shrinkage = settings.shrinkage, .form = settings.form, .parts = decider_.needs.parts} {
   if (decider_.needs.risk) {
@@ -156,6 +165,16 @@ void OptimizerPolicy::decide(const WindowBatch& batch, std::span<Decision> out) 
     solve::Problem problem = this->problem(batch, i, risk);
     if (decider_.needs.signal) source_->expected_returns(batch, i, mu);
     problem.mu = mu;
+    layer::Limits limits;
+    if (limits_.book) {
+      try {
+        limits = limits_.at_decision(batch, i);
+      } catch (const InputError&) {  // no beta or no coefficient that day
+        out[at(i)] = {};
+        continue;
+      }
+      problem.limits = &limits;
+    }
     optimizer.decide(problem, answer);
     take(answer, batch.assets, out[at(i)]);
   }

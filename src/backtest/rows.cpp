@@ -2,6 +2,7 @@
 // said of the result.
 #include "base/settings_rows.hpp"
 #include "sharpen/backtest/backtest.hpp"
+#include "sharpen/layer/limit_rules.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/select/select.hpp"
 #include "sharpen/solve/registry.hpp"
@@ -32,6 +33,9 @@ constexpr unsigned kProblem = kPortfolio | train;
 constexpr unsigned kWalk = Command::backtest | study;
 // What a model says where the user does not.
 constexpr std::string_view kOfModel = "the model's";
+
+// They hold in training, decisions and everything between.
+constexpr unsigned kLimits = of_limits | of_scale | of_decisions | of_layer;
 
 }  // namespace
 
@@ -97,6 +101,33 @@ std::vector<Setting> portfolio_rows() {
       row("net", field(&layer::MandateSettings::net),
           "whether the net position must not be negative; any needs volatility or gross sizing",
           {.other_commands = predict, .other_words = kOfModel, .roles = of_scale | of_decisions}),
+      row("long-only", field(&layer::LimitSettings::long_only),
+          "no weight below zero; with ‹--objective return› or utility none of the capital borrowed",
+          {.other_commands = predict, .other_words = kOfModel, .roles = kLimits}),
+      row("min-weight", field(&layer::LimitSettings::min_weight),
+          "least weight of every asset, below zero for a short position",
+          {.preset_words = "none", .roles = kLimits}),
+      row("max-weight", field(&layer::LimitSettings::max_weight), "largest weight of every asset",
+          {.preset_words = "none", .roles = kLimits}),
+      row("max-gross", field(&layer::LimitSettings::max_gross),
+          "largest sum of the absolute weights",
+          {.preset_words = "none", .bounds = {.low = 0}, .roles = kLimits}),
+      row("groups", field(&layer::LimitSettings::groups),
+          "CSV of asset,group (and date, from which on it counts) for the rows of ‹--limits›",
+          {.placeholder = "FILE", .roles = kLimits}),
+      row("limits", field(&layer::LimitSettings::limits),
+          "TOML of all other limits: rows, net, turnover, names per group (docs/limits.md)",
+          {.placeholder = "FILE", .roles = kLimits}),
+      row("objective", field(&layer::LimitSettings::objective),
+          "what is best under limits: the Sharpe ratio of weights that add up to 1, the return at "
+          "the target volatility, or the utility",
+          {.preset_words = "with limits: return; without: what ‹--sizing› is",
+           .other_commands = solve,
+           .other_words = "with limits: sharpe; without: what ‹--sizing› is",
+           .roles = kLimits}),
+      row("risk-aversion", field(&layer::LimitSettings::risk_aversion),
+          "gamma of ‹--objective utility›: return - gamma / 2 variance",
+          {.bounds = kPositive, .roles = kLimits, .only_with = {"objective", "utility"}}),
       row("sdr-recovery", field(&OptimizerSettings::sdr_recovery),
           "how ‹--optimizer sdr› gets from the relaxation to names: its k largest entries, or a "
           "relaxation with just k of them",

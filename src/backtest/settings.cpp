@@ -127,6 +127,8 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
     throw InputError(fmt::format("‹risk-free› = {} is not a number", settings.risk_free));
   const OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   const learn::FrameworkInfo& framework = learn::info(settings.framework);
+  solve::refuse_limits(optimizer, settings);
+  if (settings.limits) layer::refuse_holdings(*settings.limits, "a decision of a backtest");
   const bool takes_signal = framework.needs_file;
   if (takes_signal && signal == nullptr)
     throw InputError("framework = signal needs predictions; give ‹--signal FILE›");

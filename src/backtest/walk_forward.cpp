@@ -178,6 +178,7 @@ PeriodStatus period_status(Status status) {
     case Status::no_signal: return PeriodStatus::no_signal;
     case Status::not_converged: return PeriodStatus::not_converged;
     case Status::invalid_input: return PeriodStatus::invalid_input;
+    case Status::infeasible: return PeriodStatus::infeasible;
   }
   return PeriodStatus::invalid_input;
 }
@@ -321,6 +322,7 @@ std::string_view name(PeriodStatus status) {
     case PeriodStatus::held: return "held";
     case PeriodStatus::idle: return "idle";
     case PeriodStatus::ruin: return "ruin";
+    case PeriodStatus::infeasible: return name(Status::infeasible);
   }
   return "unknown";
 }

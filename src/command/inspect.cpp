@@ -150,6 +150,11 @@ Json model_settings(const learn::Model& model) {
   out["offset"] = s.mandate.sizing.offset;
   out["target-volatility"] = s.mandate.sizing.target_volatility * std::sqrt(model.periods_per_year);
   out["net"] = name_of(s.mandate.net);
+  if (s.mandate.limits) {
+    out["objective"] = name_of(s.mandate.objective.kind);
+    out["risk-aversion"] = s.mandate.objective.risk_aversion;
+    out["limits"] = s.mandate.limits->to_toml();
+  }
   out["shrinkage"] = s.shrinkage;
   out["form"] = name_of(s.form);
   out["batch"] = s.batch;

@@ -141,9 +141,9 @@ bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b
 void keep_inputs_from(const settings::Values& values, std::string_view output,
                       const std::filesystem::path& file) {
   for (const settings::Setting& input : settings::table())
-    if (input.is(settings::input_file) && input.kind == settings::Kind::text &&
-        input.taken_by(values.command()) && values.has(input.name) &&
-        is_same_file(values.text(input.name), file))
+    if (input.is(settings::input_file | settings::of_limits) &&
+        input.kind == settings::Kind::text && input.taken_by(values.command()) &&
+        values.has(input.name) && is_same_file(values.text(input.name), file))
       throw InputError(fmt::format("{} would replace what {} reads; give it another name",
                                    values.given_as(output), values.given_as(input.name)));
 }

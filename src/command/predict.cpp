@@ -14,7 +14,7 @@
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/output_folder.hpp"
-#include "sharpen/layer/sizing.hpp"
+#include "sharpen/layer/mandate.hpp"
 
 namespace sharpen::command {
 
@@ -34,14 +34,39 @@ const solve::OptimizerInfo& optimizer_of(const std::string& text) {
 }
 
 // What the settings leave open, the model says.
-solve::OptimizerSettings optimizer_settings(const Values& values, const Prediction& prediction) {
+solve::OptimizerSettings optimizer_settings(const Values& values,
+                                            const solve::OptimizerInfo& optimizer,
+                                            const Prediction& prediction) {
   const learn::Model& model = prediction.input.model;
   solve::OptimizerSettings settings = solve::optimizer_settings(values);
   if (!values.has("k")) settings.k = model.settings.mandate.k;
   if (!values.has("net")) settings.net = model.settings.mandate.net;
   settings.shrinkage = prediction.shrinkage;
   settings.sizing = layer::sizing_settings(values, prediction.periods_per_year);
+  layer::fill_limits(values, settings, &model.settings.mandate);
+  solve::refuse_limits(optimizer, settings);
   return settings;
+}
+
+// Turnover counts from what is held now. Names that the model does not know are sold, whatever the
+// limits are.
+std::optional<layer::Limits> limits_of(const solve::OptimizerSettings& settings,
+                                       const std::vector<NamedWeight>& previous,
+                                       const PredictInput& input) {
+  if (!settings.limits) return std::nullopt;
+  const layer::LimitBook book(settings.limits, input.model.tickers, input.returns.left_out,
+                              settings.net, settings.objective.kind, input.window.to,
+                              input.window.to);
+  std::vector<Index> columns(at(input.model.n()));
+  std::iota(columns.begin(), columns.end(), Index{0});
+  std::vector<double> holdings;
+  if (!previous.empty()) holdings.resize(columns.size());
+  for (const NamedWeight& position : previous) {
+    const auto found = std::ranges::find(input.model.tickers, position.asset);
+    if (found != input.model.tickers.end())
+      holdings[at(found - input.model.tickers.begin())] = position.weight;
+  }
+  return book.at(columns, input.window.to, input.window_returns(), holdings);
 }
 
 std::unique_ptr<risk::Risk> window_risk(const solve::OptimizerInfo& optimizer, risk::Form form,
@@ -81,7 +106,8 @@ void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSe
       learn::Combiner(*prediction.risk).run(*prediction.risk, 0, mu, prediction.mu);
   const std::vector<Index> samples(at(members), 0);
   prediction.spread = learn::member_spread(
-      solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads, control));
+      solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads, control,
+                          prediction.limits ? &*prediction.limits : nullptr));
 }
 
 void decide(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
@@ -90,17 +116,23 @@ void decide(const solve::OptimizerInfo& optimizer, const solve::OptimizerSetting
                                .k = k,
                                .mu = prediction.mu,
                                .risk = prediction.risk.get(),
+                               .limits = prediction.limits ? &*prediction.limits : nullptr,
                                .window = prediction.input.window_returns(),
                                .stop = stop};
   solve::choose(optimizer, settings, problem, prediction);
   const select::Portfolio& portfolio = prediction.portfolio;
+  if (portfolio.outcome.status == Status::infeasible && !std::isfinite(portfolio.sharpe))
+    throw InputError(fmt::format(
+        "no portfolio of {} names comes near the limits; allow more names (‹-k›), or wider limits",
+        k));
   if (portfolio.outcome.status == Status::invalid_input || !std::isfinite(portfolio.sharpe))
     throw Failure(fmt::format(
         "{}: what the model expects after the returns from {} to {} is not a number; look for "
         "absurd prices (‹sharpen doctor›)",
         printable(prediction.input.file, 4 * prediction.input.file.size()),
         prediction.input.window.from, prediction.input.window.to));
-  solve::measure(problem, prediction.values.flag("explain"), prediction);
+  const bool has_reasons = portfolio.outcome.status != Status::infeasible;
+  solve::measure(problem, prediction.values.flag("explain") && has_reasons, prediction);
 }
 
 std::vector<NamedWeight> named(const Prediction& prediction) {
@@ -166,7 +198,9 @@ void warn(const Values& values, Prediction& prediction) {
           fmt::format("‹--{}› has no effect here; it goes with {}", flag, goes_with));
   };
   const std::string& sizing = values.text("sizing");
-  idle("target-volatility", sizing == "volatility", "‹--sizing volatility›");
+  const bool aims =
+      prediction.rules && prediction.settings.objective.kind == layer::Objective::expected_return;
+  idle("target-volatility", sizing == "volatility" || aims, "‹--sizing volatility›");
   idle("offset", sizing == "budget", "‹--sizing budget›");
 }
 
@@ -227,13 +261,15 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
   prediction.shrinkage =
       values.has("shrinkage") ? values.real("shrinkage") : model.settings.shrinkage;
   const solve::OptimizerInfo& optimizer = optimizer_of(values.text("optimizer"));
-  const solve::OptimizerSettings settings = optimizer_settings(values, prediction);
+  const solve::OptimizerSettings settings = optimizer_settings(values, optimizer, prediction);
   const Index k = settings.k.of(model.n(), "k");
   select::SelectSettings{settings.mandate(k)}.validate(model.n());
+  const std::vector<NamedWeight> previous = previous_of(values, inputs);
+  prediction.limits = limits_of(settings, previous, prediction.input);
   prediction.risk = window_risk(optimizer, settings.form, prediction, threads);
   ask_members(optimizer, settings, k, prediction, threads, control);
   decide(optimizer, settings, k, prediction, control.stop);
-  list_trades(previous_of(values, inputs), prediction);
+  list_trades(previous, prediction);
   warn(values, prediction);
   if (!prediction.refused()) write_files(prediction);
   return prediction;

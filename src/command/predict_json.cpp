@@ -3,6 +3,7 @@
 
 #include "command/explained_keys.hpp"
 #include "command/json_keys.hpp"
+#include "command/limit_keys.hpp"
 #include "sharpen/command/predict.hpp"
 
 namespace sharpen::command {
@@ -141,7 +142,7 @@ Keys<Prediction> figure_keys() {
        [](auto& p) { return p.settings.k; }},
       {"n", "", &Prediction::n},
       {"optimizer", kAsSolve, [](auto& p) { return p.optimizer; }},
-      {"sizing", "", [](auto& p) { return name_of(p.settings.sizing.kind); }},
+      {"sizing", "", &sizing_or_null<Prediction>},
       {"net", "", [](auto& p) { return name_of(p.settings.net); }},
       {"form", "", [](auto& p) { return name_of(p.risk->form()); }},
       {"shrinkage", "", &Prediction::shrinkage},
@@ -175,6 +176,8 @@ Keys<Prediction> window_keys() {
                        [](auto& p) { return named(p, p.held_by_members_only()); }),
       left_out_key<Prediction>(
           kNoTable, [](auto& p) -> auto& { return p.input.model.tickers; }),
+      binding_key<Prediction>(
+          kNoTable, [](auto& p) -> auto& { return p.input.model.tickers; }),
   };
 }
 
@@ -199,6 +202,7 @@ Keys<Prediction> predict_keys() {
          [](auto& p) { return value_or_null(p.input.age); }}},
        figure_keys(),
        window_keys(),
+       limit_keys<Prediction>(kNoTable),
        account_keys(),
        {{"previous", "file of the weights held now; `null` for all cash",
          [](auto& p) { return setting_or_null(p.values, "previous"); }},

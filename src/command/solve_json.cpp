@@ -1,6 +1,7 @@
 // The answer of `sharpen solve --json`.
 #include "command/explained_keys.hpp"
 #include "command/json_keys.hpp"
+#include "command/limit_keys.hpp"
 #include "sharpen/command/solve.hpp"
 
 namespace sharpen::command {
@@ -8,7 +9,7 @@ namespace sharpen::command {
 namespace {
 
 // Parts of the section: the portfolio, its bound, the relaxation it comes from, its reasons.
-enum SolvePart { kPortfolio, kBound, kRelaxation, kReasons };
+enum SolvePart { kPortfolio, kBound, kRelaxation, kReasons, kLimits };
 
 struct Holding {
   std::string asset;
@@ -117,8 +118,8 @@ Keys<Solution> bound_keys() {
 
 Keys<Solution> input_keys() {
   return {
-      {"sizing", "`budget`, `volatility` or `gross`",
-       [](auto& s) { return name_of(s.settings.sizing.kind); }},
+      {"sizing", "`budget`, `volatility` or `gross`; `null` under limits",
+       &sizing_or_null<Solution>},
       {"net", "`positive` or `any`", [](auto& s) { return name_of(s.settings.net); }},
       {"form", "`dense` or `low-rank`: how the covariance was stored",
        [](auto& s) { return name_of(s.input.risk->form()); }},
@@ -148,10 +149,13 @@ Keys<Solution> solve_keys() {
        search_keys(),
        bound_keys(),
        input_keys(),
+       limit_keys<Solution>(kLimits),
        {list<Solution>("holdings", "the names held, in the order of the columns; empty for cash",
                        holding, holdings),
         left_out_key<Solution>(
             kReasons, [](auto& s) -> auto& { return s.input.tickers; }),
+        binding_key<Solution>(
+            kLimits, [](auto& s) -> auto& { return s.input.tickers; }),
         {"warnings", kWarningsMeaning, &Solution::warnings}}});
 }
 
@@ -162,7 +166,8 @@ std::string solve_json(const Solution& solution) { return json_text<solve_keys>(
 Section solve_section() {
   return {"solve",
           {"", "With `--certify`, and for `sdr`, there is also ([baselines.md](baselines.md)):",
-           "For `sdr` there is also:", "With `--explain` there is also:"},
+           "For `sdr` there is also:", "With `--explain` there is also:",
+           "Under limits there is also ([limits.md](limits.md)):"},
           listed(solve_keys())};
 }
 

@@ -71,12 +71,19 @@ struct MemberTraining::Memory {
         out(at(settings.batch * data.n())),
         mu(out.size()),
         r(out.size()),
-        dL_dmu(out.size()) {}
+        dL_dmu(out.size()),
+        threads(max_threads) {}
 
   Pass<float> pass;
   std::vector<float> X, out;  // out becomes dL/df
   std::vector<double> mu, r, dL_dmu;
   std::vector<Index> order, ends, risk_samples;
+  int threads;  // at most
+
+  // What decides, once it does; under limits every training sample starts where it was.
+  std::optional<layer::SparseTangent> layer;
+  std::optional<Objective> objective;
+  std::optional<layer::LayerStarts> starts;
 };
 
 MemberTraining::MemberTraining(const Dataset& data, const TrainSettings& settings, Index member,
@@ -84,7 +91,7 @@ MemberTraining::MemberTraining(const Dataset& data, const TrainSettings& setting
     : data_(&data),
       settings_(&settings),
       member_(member),
-      layer_(settings.layer_for(data.n())),
+      layer_(settings.layer_for(data.n(), data.limits)),
       memory_(std::make_unique<Memory>(data, settings, max_threads)) {
   const Shape shape = settings.shape(data.n());
   state_.network = Network<float>(shape);
@@ -141,7 +148,7 @@ void MemberTraining::predict(std::span<const Index> samples, Mat mu, const Threa
       mu(b, i) = data_->unit * static_cast<double>(out.data[b * mu.cols + i]);
 }
 
-Loss MemberTraining::run_batch(std::span<const Index> samples, Objective* objective,
+Loss MemberTraining::run_batch(std::span<const Index> samples, bool decides,
                                const Threads& threads) {
   const auto batch = static_cast<Index>(samples.size());
   const Index n = data_->n(), per_window = data_->features.rows_per_window();
@@ -152,13 +159,15 @@ Loss MemberTraining::run_batch(std::span<const Index> samples, Objective* object
     mean_target(data_->returns, data_->split.end(samples[at(b)]), settings_->horizon, r.row(b));
 
   Loss loss;
-  if (objective == nullptr) {
+  if (!decides) {
     loss.total = loss.prediction = prediction_loss(mu, r, dL_dmu);
     loss.decision = kNaN;
   } else {
     memory_->risk_samples.clear();
     for (const Index s : samples) memory_->risk_samples.push_back(s - data_->first_with_risk);
-    loss = objective->evaluate(memory_->risk_samples, mu, r, dL_dmu, threads);
+    layer::BatchLimits own;
+    if (memory_->starts) own = {.starts = &*memory_->starts, .places = samples};
+    loss = memory_->objective->evaluate(memory_->risk_samples, mu, r, dL_dmu, threads, own);
   }
   if (!std::isfinite(loss.total) || loss.prediction > kExplosion * kExplosion * data_->unit *
                                                           data_->unit * static_cast<double>(n)) {
@@ -186,16 +195,20 @@ Diverged MemberTraining::diverged(Index epoch, Index batch) const {
           std::nullopt};
 }
 
+void MemberTraining::prepare_decisions() {
+  Memory& memory = *memory_;
+  if (!memory.layer) {
+    memory.layer.emplace(layer_, *data_->risk);
+    memory.objective.emplace(*memory.layer, settings_->alpha, settings_->mixing,
+                             settings_->decision_loss, settings_->batch, memory.threads);
+    if (layer_.limits) memory.starts.emplace(data_->split.training);
+  }
+  memory.layer->set_beta(beta());
+}
+
 EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) {
   const bool decides = settings_->alpha > 0.0 && state_.epoch >= warm_start();
-  std::optional<layer::SparseTangent> layer;
-  std::optional<Objective> objective;
-  if (decides) {
-    layer_.beta = beta();
-    layer.emplace(layer_, *data_->risk);
-    objective.emplace(*layer, settings_->alpha, settings_->mixing, settings_->decision_loss,
-                      settings_->batch, threads.count());
-  }
+  if (decides) prepare_decisions();
   const Index epoch = state_.epoch + 1;
   std::vector<Index>& order = memory_->order;
   order.resize(at(data_->split.training));
@@ -207,8 +220,8 @@ EpochReport MemberTraining::run_epoch(const Threads& threads, const Tick& tick) 
   for (Index b = 0; b < batches(); ++b) {
     const Index first = b * settings_->batch;
     const Index count = std::min(settings_->batch, data_->split.training - first);
-    const Loss loss = run_batch(std::span<const Index>(order).subspan(at(first), at(count)),
-                                objective ? &*objective : nullptr, threads);
+    const Loss loss =
+        run_batch(std::span<const Index>(order).subspan(at(first), at(count)), decides, threads);
     if (!std::isfinite(loss.total)) throw diverged(epoch, b + 1);
     const double share = static_cast<double>(count) / static_cast<double>(data_->split.training);
     report.loss += share * loss.total;

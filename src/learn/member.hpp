@@ -15,7 +15,8 @@ namespace sharpen::learn {
 
 // What the members share; never changed once made.
 struct Dataset {
-  // Throws Interrupted once stop says so.
+  // Throws Interrupted once stop says so. Under no limits: they are bound to the dates and names of
+  // a panel (train.cpp).
   Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads,
           const std::function<bool()>& stop = {});
 
@@ -27,6 +28,7 @@ struct Dataset {
   // Sigma of the samples from first_with_risk on; none where no decision is ever asked for.
   Index first_with_risk = 0;
   std::unique_ptr<risk::Risk> risk;
+  std::shared_ptr<const layer::LimitSchedule> limits = {};  // of the samples of `risk`; null: none
 
   Index n() const { return returns.cols; }
 };
@@ -37,7 +39,7 @@ struct MemberState {
   Network<float> network;
   AdamState<float> adam;
   Network<float> best;
-  Index best_epoch = 0;                          // 0: none yet
+  Index best_epoch = 0;                                    // 0: none yet
   std::optional<double> best_loss = {}, best_sharpe = {};  // with validation
   std::string cpu;  // the kind (cpu_kind()) that a checkpoint was written on; "" if unknown
 };
@@ -63,7 +65,8 @@ class MemberTraining {
 
  private:
   struct Memory;
-  Loss run_batch(std::span<const Index> samples, Objective* objective, const Threads& threads);
+  void prepare_decisions();
+  Loss run_batch(std::span<const Index> samples, bool decides, const Threads& threads);
   void predict(std::span<const Index> samples, Mat mu, const Threads& threads);
   void validate(EpochReport& report, const Threads& threads);
   void keep_best(const EpochReport& report);

@@ -22,9 +22,16 @@ namespace sharpen::learn {
 namespace {
 
 constexpr FileKind kModelFile = {.magic = "\x89SHARPM\n",
-                                 .version = 1,
+                                 .version = 2,
                                  .noun = "model",
                                  .remedy = "train it again (sharpen train)"};
+
+// Version 2 has limits at the end of its settings; a model without any is one of version 1.
+FileKind kind_of(const TrainSettings& settings) {
+  FileKind kind = kModelFile;
+  if (!settings.mandate.limits) kind.version = 1;
+  return kind;
+}
 
 class Writing {
  public:
@@ -93,7 +100,7 @@ void sizing_fields(Archive& a, Settings& settings) {
 
 template <class Archive, class Settings>
 void layer_fields(Archive& a, Settings& settings) {
-  auto& [k, net, sizing] = settings.mandate;
+  auto& [k, net, sizing, limits, objective] = settings.mandate;
   auto& [count, percent] = k;
   auto& [beta, score, raw_score, reoptimization, topk] = settings.layer;
   a("k", count);
@@ -107,6 +114,14 @@ void layer_fields(Archive& a, Settings& settings) {
   sizing_fields(a, sizing);
   a.choice("net", net, layer::Net::any);
   a.choice("topk", topk, layer::TopKSolver::bisection);
+}
+
+template <class Archive, class Settings>
+void objective_fields(Archive& a, Settings& settings) {
+  auto& [kind, volatility, risk_aversion] = settings;
+  a.choice("objective", kind, layer::Objective::utility);
+  a("volatility", volatility);
+  a("risk-aversion", risk_aversion);
 }
 
 template <class Archive, class Settings>
@@ -204,6 +219,18 @@ std::string fault_of(const Member& member, std::uint64_t parameters) {
   return {};
 }
 
+void read_limits_of(ByteReader& in, layer::MandateSettings& mandate) {
+  Reading a(in);
+  objective_fields(a, mandate.objective);
+  const std::string text = in.text("limits");
+  try {
+    mandate.objective.validate();
+    mandate.limits = std::make_shared<layer::LimitRules>(layer::read_limits(text, {}));
+  } catch (const InputError& error) {
+    in.fail(fmt::format("its limits cannot be used: {}", error.marked()));
+  }
+}
+
 TrainSettings read_settings(ByteReader& in) {
   TrainSettings settings;
   Reading a(in);
@@ -218,6 +245,7 @@ TrainSettings read_settings(ByteReader& in) {
   const auto& [count, percent] = settings.mandate.k;
   if (percent < 0.0 || percent > 100.0 || (percent == 0.0 && count < 1))
     in.fail("k is neither a count nor a share");
+  if (in.version() > 1) read_limits_of(in, settings.mandate);
   return settings;
 }
 
@@ -286,6 +314,9 @@ void write_settings(const TrainSettings& settings, ByteWriter& out) {
     out.u64(hidden.size());
     for (const Index width : hidden) a("hidden", width);
   });
+  if (!settings.mandate.limits) return;
+  objective_fields(a, settings.mandate.objective);
+  a("limits", settings.mandate.limits->to_toml());
 }
 
 // A model that could not be read back shall not be written.
@@ -304,7 +335,7 @@ void check_writable(const Model& model) {
 }  // namespace
 
 std::string settings_bytes(const TrainSettings& settings) {
-  ByteWriter out(kModelFile);
+  ByteWriter out(kind_of(settings));
   write_settings(settings, out);
   return out.finish();
 }
@@ -313,8 +344,8 @@ std::string model_bytes(const Model& model) {
   check_writable(model);
   constexpr std::size_t kAboutFacts = 4096, kAboutTicker = 64;
   const std::size_t network = model.members.front().network.parameters.size() * sizeof(float) + 64;
-  ByteWriter out(kModelFile, kAboutFacts + kAboutTicker * model.tickers.size() +
-                                 network * model.members.size());
+  ByteWriter out(kind_of(model.settings), kAboutFacts + kAboutTicker * model.tickers.size() +
+                                              network * model.members.size());
   Writing a(out);
   a("program version", build_info().version);
   write_settings(model.settings, out);

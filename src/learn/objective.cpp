@@ -60,10 +60,11 @@ Objective::Objective(const layer::SparseTangent& layer, double alpha, Mixing mix
       dD_dmu_(at(max_batch * layer.n())),
       q_(at(max_batch)),
       dD_dq_(at(max_batch)),
-      outcomes_(at(max_batch)) {}
+      outcomes_(at(max_batch)),
+      decided_(at(max_batch)) {}
 
 Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r, Mat dL_dmu,
-                         const Threads& threads) {
+                         const Threads& threads, const layer::BatchLimits& own) {
   const Index batch = mu.rows, n = mu.cols;
   const Mat w(w_.data(), batch, n), dD_dmu(dD_dmu_.data(), batch, n);
   const std::span<Outcome> outcomes = std::span(outcomes_).first(at(batch));
@@ -71,8 +72,10 @@ Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r
 
   Loss loss;
   loss.prediction = prediction_loss(mu, r, dL_dmu);
-  layer_->forward(samples, mu, cache_, w, outcomes, threads);
-  const auto decided = [&](Index b) { return outcomes[at(b)].status != Status::invalid_input; };
+  layer_->forward(samples, mu, cache_, w, outcomes, threads, own);
+  // Weights that are not there are NaN, all of them.
+  for (Index b = 0; b < batch; ++b) decided_[at(b)] = !std::isnan(w(b, 0));
+  const auto decided = [&](Index b) { return decided_[at(b)]; };
   for (Index b = 0; b < batch; ++b) q[at(b)] = decided(b) ? dot_in_order(r.row(b), w.row(b)) : 0.0;
   loss.decision = decision_loss(decision_, q, dD_dq);
   // w has been used: it now holds dD/dw.

@@ -36,9 +36,10 @@ class Objective {
   Objective(const layer::SparseTangent& layer, double alpha, Mixing mixing, DecisionLoss decision,
             Index max_batch, int max_threads);
 
-  // samples (B): of the layer's risk model.
+  // samples (B): of the layer's risk model. own: what the instances have of their own, under
+  // limits.
   Loss evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r, Mat dL_dmu,
-                const Threads& threads);
+                const Threads& threads, const layer::BatchLimits& own = {});
 
  private:
   const layer::SparseTangent* layer_;
@@ -48,6 +49,7 @@ class Objective {
   layer::LayerCache cache_;
   std::vector<double> w_, dD_dmu_, q_, dD_dq_;
   std::vector<Outcome> outcomes_;
+  std::vector<bool> decided_;
 };
 
 }  // namespace sharpen::learn

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/framework.hpp"
@@ -49,11 +50,15 @@ void TrainSettings::validate(Index n) const {
         "‹decision-loss› = sharpe needs a batch of 2 at least: one return has no Sharpe ratio; use "
         "a larger ‹--batch›, or ‹--decision-loss return›");
   check_shape(*this, n);
-  layer_for(n).validate(n);
+  std::shared_ptr<const layer::LimitSchedule> any;
+  if (mandate.limits)
+    any = std::make_shared<const layer::LimitSchedule>(layer::LimitSchedule{{layer::Limits{}}, {}});
+  layer_for(n, any).validate(n);
 }
 
-layer::LayerSettings TrainSettings::layer_for(Index n) const {
-  return {mandate.mandate(mandate.k.of(n, "k")), layer};
+layer::LayerSettings TrainSettings::layer_for(
+    Index n, std::shared_ptr<const layer::LimitSchedule> limits) const {
+  return {mandate.mandate(mandate.k.of(n, "k"), std::move(limits)), layer};
 }
 
 Shape TrainSettings::shape(Index n) const {
@@ -75,6 +80,7 @@ TrainSettings training_settings(const settings::Values& values) {
   settings::fill(values, out.mandate);
   settings::fill(values, out.layer);
   out.mandate.sizing = layer::sizing_settings(values);
+  layer::fill_limits(values, out.mandate);
   if (!framework_named(values.text("framework")).decides) out.alpha = 0.0;
   return out;
 }

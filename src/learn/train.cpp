@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "learn/checkpoint.hpp"
 #include "learn/member.hpp"
@@ -24,6 +25,37 @@ void check_panel(const market::Panel& returns) {
         throw InputError(fmt::format(
             "{} has no return on {}: training needs every asset throughout; use universe complete",
             returns.tickers[at(i)], returns.dates[at(t)]));
+}
+
+// The limits of the mandate on the days of the samples of the risk model: as of the last day that
+// is known to a decision.
+std::shared_ptr<const layer::LimitSchedule> limits_of(const market::Panel& returns,
+                                                      const TrainSettings& settings,
+                                                      const Dataset& data) {
+  const layer::MandateSettings& mandate = settings.mandate;
+  if (!mandate.limits || !data.risk) return nullptr;
+  layer::refuse_holdings(*mandate.limits, "a training");
+  const layer::LimitBook book(mandate.limits, returns.tickers, returns.left_out, mandate.net,
+                              mandate.objective.kind, returns.dates.front(), returns.dates.back());
+  std::vector<Index> columns(at(returns.n()));
+  std::iota(columns.begin(), columns.end(), Index{0});
+  auto out = std::make_shared<layer::LimitSchedule>();
+  const Index samples = book.changes() ? data.risk->samples() : 1;
+  for (Index s = 0; s < samples; ++s) {
+    const Index end = data.split.end(data.first_with_risk + s);
+    const ConstMat window =
+        returns.matrix().middle_rows(end - settings.lookback, settings.lookback);
+    out->limits.push_back(book.at(columns, returns.dates[at(end - 1)], window, {}));
+    if (book.changes()) out->of_sample.push_back(s);
+  }
+  return out;
+}
+
+Dataset dataset_of(const market::Panel& returns, const TrainSettings& settings,
+                   const Threads& threads, const std::function<bool()>& stop = {}) {
+  Dataset data(returns.matrix(), settings, threads, stop);
+  data.limits = limits_of(returns, settings, data);
+  return data;
 }
 
 Model untrained(const market::Panel& returns, const TrainSettings& settings,
@@ -142,7 +174,7 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
             const Threads& threads, const TrainControl& control) {
   settings.validate(returns.n());
   check_panel(returns);
-  const Dataset data(returns.matrix(), settings, threads, control.stop);
+  const Dataset data = dataset_of(returns, settings, threads, control.stop);
   Model model = untrained(returns, settings, periods_per_year, data);
   const Job job{data, settings, control, training_identity(returns, settings, periods_per_year)};
 
@@ -192,7 +224,7 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
   const auto start = Clock::now();
-  const Dataset data(trial.returns.matrix(), trial.settings, threads);
+  const Dataset data = dataset_of(trial.returns, trial.settings, threads);
   const double risk_seconds = seconds(start);
   MemberTraining training(data, trial.settings, 0, threads.count());
   const auto first = Clock::now();

@@ -218,6 +218,7 @@ SolveInput window_input(const Values& values, market::Panel returns, std::string
   const Index end = input.returns.rows();
   const ConstMat window = input.returns.matrix().middle_rows(end - rows, rows);
   input.tickers = input.returns.tickers;
+  input.left_out = input.returns.left_out;
   input.window = {input.returns.dates[static_cast<std::size_t>(end - rows)],
                   input.returns.dates.back(), rows};
   input.mu = column_means(window);
@@ -230,9 +231,11 @@ SolveInput window_input(const Values& values, market::Panel returns, std::string
 }
 
 SolveInput moments_input(const Values& values, market::Moments moments, std::string file) {
-  if (values.has("tickers")) moments = chosen(moments, values.list("tickers"));
-
   SolveInput input;
+  if (values.has("tickers")) {
+    input.left_out = moments.tickers;  // all of them may be spoken of
+    moments = chosen(moments, values.list("tickers"));
+  }
   input.file = std::move(file);
   input.tickers = moments.tickers;
   input.mu = moments.mean;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "sharpen/baseline/mssrm.hpp"
+#include "sharpen/select/limited.hpp"
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::solve {
@@ -36,9 +37,15 @@ class Selecting : public Optimizer {
       : which_(which), settings_(settings) {}
 
   void decide(const Problem& problem, Answer& out) override {
-    const auto make = [&] {
-      return select::Selector({settings_.mandate(problem.k), which_}, *problem.risk);
-    };
+    const select::SelectSettings settings{settings_.mandate(problem.k), which_};
+    if (problem.limits != nullptr) {
+      const auto make = [&] { return select::LimitedSelector(settings, problem.n); };
+      limited_.for_size_of(problem, make)
+          .run(*problem.risk, problem.sample, problem.mu, *problem.limits, out.portfolio,
+               problem.stop);
+      return;
+    }
+    const auto make = [&] { return select::Selector(settings, *problem.risk); };
     selector_.for_size_of(problem, make)
         .run(*problem.risk, problem.sample, problem.mu, out.portfolio, problem.stop);
   }
@@ -47,6 +54,7 @@ class Selecting : public Optimizer {
   select::Optimizer which_;
   OptimizerSettings settings_;
   SetUp<select::Selector> selector_;
+  SetUp<select::LimitedSelector> limited_;
 };
 
 class MssrmOptimizer : public Optimizer {
@@ -189,8 +197,9 @@ OptimizerSettings optimizer_settings(const settings::Values& values) {
   OptimizerSettings out;
   settings::fill<layer::MandateSettings>(values, out);
   settings::fill(values, out);
-  if (values.takes("periods-per-year") && values.has("periods-per-year"))
-    out.sizing = layer::sizing_settings(values);
+  if (!values.takes("periods-per-year") || !values.has("periods-per-year")) return out;
+  out.sizing = layer::sizing_settings(values);
+  layer::fill_limits(values, out);
   return out;
 }
 

@@ -22,6 +22,7 @@ OptimizerInfo selecting(select::Optimizer which, std::string_view label,
   return {.name = std::string(select::name(which)),
           .label = std::string(label),
           .sentence = std::string(sentence),
+          .keeps_limits = true,
           .seconds =
               [](double n, double k) {
                 return OptimizerInfo::covariance_seconds(n, k) + 1e-9 * 20.0 * n * k * k;
@@ -214,6 +215,13 @@ RegisteredOptimizer::~RegisteredOptimizer() {
   std::erase(registry().rows, row_);
 }
 
+void refuse_limits(const OptimizerInfo& optimizer, const OptimizerSettings& settings) {
+  if (!settings.limits || optimizer.keeps_limits) return;
+  throw InputError(fmt::format(
+      "optimizer = {} keeps no limits; use {}, or leave the limits out", optimizer.name,
+      names_of_optimizers([](const OptimizerInfo& row) { return row.keeps_limits; }, " or ")));
+}
+
 risk::Parts parts_for(const OptimizerInfo& optimizer, bool explain) {
   risk::Parts parts = optimizer.needs.parts;
   if (explain) (optimizer.score == layer::Score::cholesky ? parts.lower : parts.root) = true;
@@ -224,7 +232,7 @@ std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
                                             const OptimizerSettings& settings, Index k,
                                             const risk::Risk& risk, std::span<const Index> samples,
                                             ConstMat mu, const Threads& threads,
-                                            const Control& control) {
+                                            const Control& control, const layer::Limits* limits) {
   const auto count = static_cast<Index>(samples.size());
   if (mu.rows != count)
     throw InputError(fmt::format("mu has {} rows for {} samples", mu.rows, count));
@@ -246,6 +254,7 @@ std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
                   .mu = mu.row(i),
                   .risk = &risk,
                   .sample = samples[at],
+                  .limits = limits,
                   .stop = [&] { return conductor.stopped(); }},
                  out[at]);
   });

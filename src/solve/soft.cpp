@@ -25,14 +25,21 @@ class SoftDecision : public Optimizer {
 
  private:
   bool fits(const Problem& problem) const {
+    const bool limited = problem.limits != nullptr;
     return layer_ && risk_ == problem.risk && settings_.k == problem.k &&
-           layer_->n() == problem.n && scratch_ == problem.risk->scratch_size();
+           layer_->n() == problem.n && scratch_ == problem.risk->scratch_size() &&
+           limited == (settings_.limits != nullptr) &&
+           (!limited || settings_.limits->limits.front() == *problem.limits);
   }
 
   void set_up(const Problem& problem) {
     settings_.k = problem.k;
     risk_ = problem.risk;
     scratch_ = problem.risk->scratch_size();
+    settings_.limits.reset();
+    if (problem.limits != nullptr)
+      settings_.limits = std::make_shared<layer::LimitSchedule>(
+          layer::LimitSchedule{.limits = {*problem.limits}, .of_sample = {}});
     cache_.reset();
     layer_.emplace(settings_, *problem.risk);
     cache_.emplace(*layer_, 1, 1);

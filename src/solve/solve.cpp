@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/baseline/bounds.hpp"
+#include "sharpen/select/limited.hpp"
 
 namespace sharpen::solve {
 
@@ -92,8 +94,11 @@ void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, So
       warn(setting.name, false,
            fmt::format("other optimizers: {} {}", optimizer.name, optimizer.ignores_since));
   const std::string& sizing = values.text("sizing");
+  const bool aims =
+      solution.rules && solution.settings.objective.kind == layer::Objective::expected_return;
   if (!optimizer.ignores_setting("target-volatility"))
-    warn("target-volatility", sizing == "volatility", "‹--sizing volatility›");
+    warn("target-volatility", sizing == "volatility" || aims,
+         "‹--sizing volatility› or ‹--objective return›");
   if (!optimizer.ignores_setting("offset")) warn("offset", sizing == "budget", "‹--sizing budget›");
   warn("bound", values.flag("certify"), "‹--certify›");
   for (const settings::Setting& setting : settings::table()) {
@@ -107,8 +112,12 @@ void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, So
 }
 
 select::SelectSettings select_settings(const OptimizerInfo& optimizer,
-                                       const OptimizerSettings& settings, Index k) {
-  return {settings.mandate(k), select::ranking_by(optimizer.score)};
+                                       const OptimizerSettings& settings, const Problem& problem) {
+  std::shared_ptr<const layer::LimitSchedule> limits;
+  if (problem.limits != nullptr)
+    limits = std::make_shared<layer::LimitSchedule>(
+        layer::LimitSchedule{.limits = {*problem.limits}, .of_sample = {}});
+  return {settings.mandate(problem.k, std::move(limits)), select::ranking_by(optimizer.score)};
 }
 
 // The settings of the command, as far as the optimizer listens to them.
@@ -121,7 +130,27 @@ OptimizerSettings settings_for(const OptimizerInfo& optimizer, const Values& val
         "net = any cannot go with sizing = budget, which divides by the net position; use sizing "
         "gross or volatility");
   settings.sizing.validate();
+  refuse_limits(optimizer, settings);
   return settings;
+}
+
+// On the last day of the input, of which moments have none.
+std::optional<layer::Limits> limits_of(const OptimizerSettings& settings, const SolveInput& input) {
+  if (!settings.limits) return std::nullopt;
+  const std::string_view today = input.window ? std::string_view(input.window->to) : "";
+  const layer::LimitBook book(settings.limits, input.tickers, input.left_out, settings.net,
+                              settings.objective.kind, today, today);
+  std::vector<Index> columns(at(input.n()));
+  std::iota(columns.begin(), columns.end(), Index{0});
+  return book.at(columns, today,
+                 input.window ? input.window_returns() : ConstMat(nullptr, 0, input.n()), {});
+}
+
+// Why there is none, where every limit can hold by itself: with so few names they cannot.
+std::string no_portfolio(Index k, double violation) {
+  return fmt::format(
+      "no portfolio of {} names keeps the limits{}; allow more names (‹-k›), or wider limits", k,
+      violation > 0.0 ? fmt::format(": they would have to give way by {:.3g}", violation) : "");
 }
 
 void check(const OptimizerInfo& optimizer, Index n) {
@@ -179,7 +208,8 @@ Exposure exposure_of(const Problem& problem, ConstVec weights) {
 void choose(const OptimizerInfo& optimizer, const OptimizerSettings& settings,
             const Problem& problem, Choice& out) {
   out.optimizer = optimizer.name;
-  out.settings = select_settings(optimizer, settings, problem.k);
+  out.settings = select_settings(optimizer, settings, problem);
+  out.rules = settings.limits;
   optimizer.make(settings)->decide(problem, out);
 }
 
@@ -192,10 +222,16 @@ void measure(const Problem& problem, bool explain, Choice& out) {
   if (volatility > 0.0 && std::isfinite(volatility) &&
       !(std::abs(out.exposure.volatility - volatility) <= kCancelled * volatility))
     out.exposure.volatility = volatility;
-  out.full_sharpe = select::full_sharpe(risk, problem.sample, problem.mu, out.settings.net);
-  if (explain)
-    out.explanation = select::explain(out.settings, risk, problem.sample, problem.mu, out.portfolio,
-                                      problem.stop);
+  out.full_sharpe = problem.limits == nullptr
+                        ? select::full_sharpe(risk, problem.sample, problem.mu, out.settings.net)
+                        : select::limited_full_sharpe(out.settings.objective, risk, problem.sample,
+                                                      problem.mu, *problem.limits);
+  if (!explain) return;
+  out.explanation = problem.limits == nullptr
+                        ? select::explain(out.settings, risk, problem.sample, problem.mu,
+                                          out.portfolio, problem.stop)
+                        : select::explain_limited(out.settings, risk, problem.sample, problem.mu,
+                                                  *problem.limits, out.portfolio, problem.stop);
 }
 
 std::optional<double> Choice::share_of(double sharpe) const {
@@ -203,6 +239,8 @@ std::optional<double> Choice::share_of(double sharpe) const {
 }
 
 std::string_view Choice::status_text() const {
+  if (portfolio.outcome.note != Note::none) return describe(portfolio.outcome.note);
+  if (portfolio.outcome.status == Status::ok && rules) return "solved under the limits";
   if (portfolio.outcome.status == Status::ok && settings.net == layer::Net::any)
     return "solved: the net position may have either sign";
   return describe(portfolio.outcome.status);
@@ -232,9 +270,13 @@ Solution solve(const Values& values, SolveInput given, const Stop& stop) {
   const Index k = values.count_or_share("k").of(input.n(), "k");
   const OptimizerSettings settings = settings_for(optimizer, values);
   check(optimizer, input.n());
+  const std::optional<layer::Limits> limits = limits_of(settings, input);
   Problem problem = input.problem(k);
   problem.stop = stop;
+  if (limits) problem.limits = &*limits;
   choose(optimizer, settings, problem, solution);
+  if (limits && solution.portfolio.outcome.status == Status::infeasible)
+    throw InputError(no_portfolio(k, solution.portfolio.outcome.violation));
   if (!std::isfinite(solution.portfolio.sharpe) ||
       solution.portfolio.outcome.status == Status::invalid_input)
     throw Failure(

@@ -50,6 +50,8 @@ bool applies_to(const MethodGrid& method, const Given& each) {
     return learn::framework_named(find_given(method.settings, "framework")->text).learns;
   if (each.name == "decision" && each.text == "soft")
     return solve::optimizer_named(find_given(method.settings, "optimizer")->text).softens;
+  if (settings::find_for(each.name, settings::backtest)->is(settings::of_limits))
+    return solve::optimizer_named(find_given(method.settings, "optimizer")->text).keeps_limits;
   return true;
 }
 
@@ -85,17 +87,25 @@ Values market_values(const Grid& grid, const MarketGrid& market) {
 
 // Without k and seed. `market` null: what the method says whatever the market. What is given for
 // the whole study and has no meaning for the method is left out where that is a matter of learning:
-// retrain where nothing is trained, a soft decision in place of an optimizer that has none.
+// retrain where nothing is trained, a soft decision in place of an optimizer that has none; and
+// limits where the optimizer keeps none.
 Values method_values(const Grid& grid, const MarketGrid* market, const MethodGrid& method) {
   Values values(settings::backtest);
   set_all(with_file_line(method.settings, false), values);
   set_all(those_for(method, grid.common), values);
-  if (market != nullptr) set_all(market->settings, values);
+  if (market != nullptr) set_all(those_for(method, market->settings), values);
   set_all(with_file_line(method.settings, true), values);
   values.set_default("split", backtest::kTrainingSplit);
   if (method.training == "paper") {
     values.set_flag("preset", "paper");
     values.use_paper_preset();
+  }
+  // What files of limits say, and not where they are: they may be other ones tomorrow.
+  if (layer::gives_limits(values)) {
+    layer::LimitSettings limits;
+    settings::fill(values, limits);
+    values.set_flag("limits", layer::limit_rules(limits)->to_toml());
+    if (values.has("groups")) values.set_flag("groups", "");
   }
   return values;
 }
@@ -116,6 +126,21 @@ Method method_of(const Grid& grid, const MethodGrid& method) {
   out.alpha = framework.decides ? values.real("alpha") : 0.0;
   out.ensemble = static_cast<Index>(values.integer("ensemble"));
   return out;
+}
+
+// Methods beside others that keep limits.
+void warn_of_free_methods(const Grid& grid, Plan& plan) {
+  std::string free;
+  bool limited = false;
+  for (std::size_t m = 0; m < grid.methods.size(); ++m) {
+    const MethodGrid& method = grid.methods[m];
+    limited = limited || layer::gives_limits(plan.values[m]);
+    if (!solve::optimizer_named(find_given(method.settings, "optimizer")->text).keeps_limits)
+      free += (free.empty() ? "" : ", ") + printable(method.name);
+  }
+  if (limited && !free.empty())
+    plan.warnings.push_back(
+        fmt::format("without the limits: {}, whose optimizers keep none", free));
 }
 
 // Throws InputError for a setting of the whole study that is left out everywhere.
@@ -378,6 +403,7 @@ Plan plan_study(const Grid& grid, const Log& log) {
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
   plan.warnings = mistakes_of(grid, plan);
+  warn_of_free_methods(grid, plan);
   return plan;
 }
 

@@ -132,10 +132,10 @@ TEST(Inspect, RefusesWhatIsNoModel) {
   EXPECT_THAT(refusal({"inspect", folder.file("text", "date,A\n")}),
               HasSubstr("text: is not a model of Sharpen"));
   std::string bytes = learn::model_bytes(made_model({}));
-  bytes[8] = 2;
+  bytes[8] = 3;
   EXPECT_THAT(refusal({"inspect", folder.file("newer", bytes)}),
-              HasSubstr("newer: is a model of format version 2, and this program reads versions up "
-                        "to 1; use a newer Sharpen"));
+              HasSubstr("newer: is a model of format version 3, and this program reads versions up "
+                        "to 2; use a newer Sharpen"));
   bytes[8] = 1;
   bytes[100] = static_cast<char>(bytes[100] ^ 1);
   EXPECT_THAT(refusal({"inspect", folder.file("altered", bytes)}),

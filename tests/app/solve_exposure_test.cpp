@@ -141,7 +141,8 @@ TEST(SolveWarnings, FlagsWithoutEffectAreNamed) {
       IsEmpty());
   EXPECT_THAT(
       warnings({"--demo", "--target-volatility", "0.1", "--offset", "0.01"}),
-      ElementsAre("--target-volatility has no effect here; it goes with --sizing volatility",
+      ElementsAre("--target-volatility has no effect here; it goes with --sizing volatility or "
+                  "--objective return",
                   "--offset has no effect here; it goes with --sizing budget"));
   const Folder folder;
   const std::string mean = folder.file("mean.csv", "A,1\nB,2\n");

@@ -74,6 +74,15 @@ TEST(PredictPage, SlowRuns) {
     EXPECT_TRUE(std::filesystem::exists(folder.path(file))) << file;
 }
 
+TEST(LimitsPage, ExampleRuns) {
+  const testing::Folder folder;
+  const CommandResult run = run_in(folder, blocks_of(page_called("docs/limits.md"), "sh").at(0));
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  EXPECT_THAT(run.output, HasSubstr("limits     kept; best by sharpe"));
+  EXPECT_THAT(run.output, HasSubstr("costs in Sharpe"));
+  EXPECT_THAT(run.output, HasSubstr("70 ok"));
+}
+
 // The demo whole. Of the paper's study, which takes hours, what it would take; its other commands
 // on the demo's file.
 TEST(StudyPage, SlowRuns) {

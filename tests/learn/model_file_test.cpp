@@ -233,9 +233,9 @@ TEST(ModelFile, IsRefusedWhereverItIsCutShort) {
 
 TEST(ModelFile, OfANewerVersionIsRefusedAsSuch) {
   std::string bytes = model_bytes(made_model({}));
-  bytes[kVersionAt] = 2;
+  bytes[kVersionAt] = 3;
   EXPECT_EQ(refusal(sealed(bytes)),
-            "m.sharpen: is a model of format version 2, and this program reads versions up to 1; "
+            "m.sharpen: is a model of format version 3, and this program reads versions up to 2; "
             "use a newer Sharpen, or train it again (sharpen train)");
   bytes[kVersionAt] = 0;
   EXPECT_THAT(refusal(sealed(bytes)), HasSubstr("no model has format version 0"));

@@ -304,6 +304,29 @@ TEST(Training, FollowsThePathItAlwaysHas) {
   }
 }
 
+// Limits change what is learned, and nothing else: neither threads nor where solutions start.
+TEST(Training, UnderLimitsHasTheSameBitsForAnyThreadCount) {
+  auto rules = std::make_shared<layer::LimitRules>();
+  rules->long_only = true;
+  rules->every.most = 0.4;
+  const market::Panel returns = simulated_returns(9, 120, 3);
+  for (const layer::Objective kind :
+       {layer::Objective::sharpe, layer::Objective::expected_return}) {
+    TrainSettings s = small_settings();
+    s.validation = 0.0;
+    s.epochs = 3;
+    const std::string unlimited = model_bytes(train(returns, s, 252.0, Threads(1)));
+    s.mandate.limits = rules;
+    s.mandate.objective = {.kind = kind, .volatility = 0.006};
+    const Model model = train(returns, s, 252.0, Threads(1));
+    EXPECT_EQ(model_bytes(model), model_bytes(train(returns, s, 252.0, Threads(3))));
+    EXPECT_NE(model_bytes(model), unlimited);
+    s.layer.raw_score = true;
+    s.mandate.sizing.kind = layer::Sizing::budget;
+    EXPECT_THROW(s.validate(9), InputError);
+  }
+}
+
 TEST(Training, SaysWhereItDiverged) {
   TrainSettings s = small_settings();
   s.adam.learning_rate = 1e30;

@@ -105,13 +105,23 @@ Decider decider(const solve::OptimizerInfo& optimizer, const solve::OptimizerSet
 // --decision soft.
 Decider soft_decider(const layer::MandateSettings& settings, const layer::SoftSettings& layer);
 
+// Limits from day to day; no book: none.
+struct DatedLimits {
+  std::shared_ptr<const layer::LimitBook> book;
+  std::vector<std::string> dates;  // of the rows of the panel
+
+  // Of a decision over the window.
+  layer::Limits at_decision(const WindowBatch& batch, Index i) const;
+};
+
 // mu from the source, Sigma of the window or of the training part: a portfolio by any optimizer.
 class OptimizerPolicy : public Policy {
  public:
   // The source may be null where no signal is needed. months (rows of the panel): for each row a
   // number for the month of the period after it; empty: all are one.
   OptimizerPolicy(std::unique_ptr<const SignalSource> source, Decider decider,
-                  const solve::OptimizerSettings& settings, std::vector<Index> months = {});
+                  const solve::OptimizerSettings& settings, std::vector<Index> months = {},
+                  DatedLimits limits = {});
   OptimizerPolicy(std::unique_ptr<const SignalSource> source, const solve::OptimizerInfo& optimizer,
                   const solve::OptimizerSettings& settings, std::vector<Index> months = {});
   ~OptimizerPolicy() override;
@@ -133,6 +143,7 @@ class OptimizerPolicy : public Policy {
   Decider decider_;
   solve::OptimizerSettings settings_;
   std::vector<Index> months_;
+  DatedLimits limits_;
   risk::RiskSettings risk_settings_;
   std::vector<double> training_;            // (T, n) a copy: a low-rank risk refers to it
   std::unique_ptr<risk::Risk> fixed_risk_;  // one sample

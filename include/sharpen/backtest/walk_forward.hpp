@@ -59,9 +59,10 @@ enum class PeriodStatus : std::uint8_t {
   held,  // no decision: the weights drifted
   idle,  // before the first decision: all cash
   ruin,  // return of -1 or less: the last period
+  infeasible,
 };
 
-constexpr int kPeriodStatuses = 8;
+constexpr int kPeriodStatuses = 9;
 
 std::string_view name(PeriodStatus status);
 

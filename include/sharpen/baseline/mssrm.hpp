@@ -23,7 +23,7 @@
 
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/view.hpp"
-#include "sharpen/layer/sizing.hpp"
+#include "sharpen/layer/mandate.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/select/select.hpp"
 

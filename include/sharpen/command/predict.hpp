@@ -89,6 +89,7 @@ struct Prediction : solve::Choice {
   std::unique_ptr<risk::Risk> risk;  // one sample: the window
   double shrinkage = 0.0;
   std::vector<double> mu;  // (n) the members' signal
+  std::optional<layer::Limits> limits;
   double agreement = 0.0;
   learn::MemberSpread spread;
   std::optional<Sizes> sizes;  // with --capital

@@ -3,12 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "sharpen/base/named.hpp"
 #include "sharpen/base/settings.hpp"
-#include "sharpen/layer/sizing.hpp"
+#include "sharpen/layer/mandate.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/network.hpp"
 #include "sharpen/risk/risk.hpp"
@@ -73,7 +74,9 @@ struct TrainSettings {
   // Throws InputError naming field, value and bound. n: assets.
   void validate(Index n) const;
   Shape shape(Index n) const;  // of one network
-  layer::LayerSettings layer_for(Index n) const;
+  // limits: those of the mandate, for the samples of a risk model.
+  layer::LayerSettings layer_for(
+      Index n, std::shared_ptr<const layer::LimitSchedule> limits = nullptr) const;
 };
 
 // Of a command that takes the settings of a training. framework = pfl is a training with alpha 0.

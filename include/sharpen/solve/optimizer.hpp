@@ -14,7 +14,7 @@
 #include "sharpen/base/view.hpp"
 #include "sharpen/baseline/bounds.hpp"
 #include "sharpen/baseline/sdr.hpp"
-#include "sharpen/layer/sizing.hpp"
+#include "sharpen/layer/mandate.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/select/select.hpp"
@@ -44,6 +44,8 @@ struct Problem {
   ConstVec mu = {};                  // (n) the signal
   const risk::Risk* risk = nullptr;  // over the n assets
   Index sample = 0;                  // of `risk`
+  // Of these assets on this day; null: none but net. For optimizers that keep them.
+  const layer::Limits* limits = nullptr;
   // The plain covariance, as it is: of a window of returns (T, n), or given (n, n).
   std::optional<ConstMat> window = {};
   std::optional<ConstMat> covariance = {};

@@ -53,6 +53,7 @@ struct OptimizerInfo {
   // The paper's figures of daily returns show it beside the paper's own method.
   bool in_papers_figures = false;
 
+  bool keeps_limits = false;  // it keeps those of a problem
   bool solves = true;         // `sharpen solve` takes it
   bool serves_models = true;  // it decides for a model's signal: predict, the layer of PyTorch
   bool softens = true;        // the layer's soft decision can stand in for it
@@ -104,16 +105,20 @@ class RegisteredOptimizer {
   std::shared_ptr<const OptimizerInfo> row_;
 };
 
+// Throws InputError for limits that the optimizer would not keep.
+void refuse_limits(const OptimizerInfo& optimizer, const OptimizerSettings& settings);
+
 // What the risk model of a problem needs: what the optimizer does, and what explains its names.
 risk::Parts parts_for(const OptimizerInfo& optimizer, bool explain);
 
 // (B, n) signals against samples[i] of `risk`, of at most k names; portfolio i has the bits of a
-// problem decided alone. For optimizers that need neither a plain covariance nor a memory. Throws
-// Interrupted.
+// problem decided alone under these limits (null: none). For optimizers that need neither a plain
+// covariance nor a memory. Throws Interrupted.
 std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,
                                             const OptimizerSettings& settings, Index k,
                                             const risk::Risk& risk, std::span<const Index> samples,
                                             ConstMat mu, const Threads& threads,
-                                            const Control& control = {});
+                                            const Control& control = {},
+                                            const layer::Limits* limits = nullptr);
 
 }  // namespace sharpen::solve

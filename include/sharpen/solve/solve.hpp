@@ -40,7 +40,8 @@ struct SolveInput {
   std::optional<Window> window;    // for panels
   std::vector<double> covariance;  // (n, n) as given, for moments
   double shrinkage = 0.0;
-  std::unique_ptr<risk::Risk> risk;  // one sample
+  std::unique_ptr<risk::Risk> risk;   // one sample
+  std::vector<std::string> left_out;  // tickers of the file that it is without
   std::vector<std::string> warnings;
 
   Index n() const { return static_cast<Index>(tickers.size()); }
@@ -79,6 +80,7 @@ struct Choice : Answer {
   std::string optimizer;
   // Of the problem. settings.optimizer is the one of the score that explains the names.
   select::SelectSettings settings;
+  std::shared_ptr<const layer::LimitRules> rules;  // null: none
   double periods_per_year = 252;
   Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
