@@ -15,6 +15,7 @@ from ._core import Failure, InputError
 from ._core import version as __version__
 from ._doctor import doctor
 from ._learning import Model, Prediction, predict, train
+from ._limits import Limits
 from ._simulation import simulate
 from ._solve import Portfolio, solve
 from ._study import Report, Study, report, study
@@ -30,6 +31,7 @@ __all__ = [
     "Comparison",
     "Failure",
     "InputError",
+    "Limits",
     "Model",
     "Portfolio",
     "Prediction",

@@ -7,8 +7,9 @@ from typing import Any, List, Optional, Union
 
 import numpy as np
 
-from . import _commands, _core, _data, _settings, _threads
+from . import _commands, _core, _data, _estimator_limits, _settings, _threads
 from ._core import InputError
+from ._estimator_limits import number
 
 try:
     from sklearn.base import BaseEstimator, clone
@@ -35,6 +36,7 @@ class SparseTangentPortfolio(BaseEstimator):
         Weight of the scaled identity in the covariance, in [0, 1].
     sizing : str
         ``gross`` (absolute weights sum to 1), ``volatility`` or ``budget`` (weights sum to 1).
+        With limits the objective says the scale; ``volatility`` then means ``return``.
     target_volatility : float
         A year, for ``sizing="volatility"``.
     offset : float
@@ -46,13 +48,41 @@ class SparseTangentPortfolio(BaseEstimator):
     risk_free_rate : float
         Per period. Subtracted from the returns that are fitted; cash earns it in ``predict``.
     previous_weights : float, dict or array
-        Held before the fit; 0 by default. The problem has no turnover term, so they do not change
-        the weights: the trade from them to ``weights_`` is paid for in the first row of
-        ``predict``.
+        Held before the fit; 0 by default. Without ``max_turnover`` they do not change the weights:
+        the trade from them to ``weights_`` is paid for in the first row of ``predict``.
     transaction_costs : float, dict or array
         Of trading one unit of weight (0.001 for 10 basis points), one for all or by asset.
     periods_per_year : float
         For ``target_volatility``.
+    min_weights, max_weights : float, dict or array, optional
+        Bounds of the weights, one for all or by asset; of assets that a dict leaves out they are 0
+        and 1, as in skfolio. None: no bound.
+    budget, min_budget, max_budget : float, optional
+        Of the net position, the sum of the weights. With limits that is 1 unless ``objective`` is
+        ``return`` or ``utility``.
+    max_short, max_long : float, optional
+        Of the sum of the negative weights, in absolute value, and of that of the positive ones.
+    groups : dict or array, optional
+        Asset to its groups, ``{"XOM": ["Energy", "US"]}``, or names (groups, assets).
+    group_cardinalities : dict, optional
+        Most names of a group that may be held.
+    linear_constraints : list of str, optional
+        ``"Energy <= 0.3"``, ``"2 * A + B <= Tech + 0.1"``: of assets and groups.
+    left_inequality, right_inequality : (m, n) and (m,) arrays, optional
+        A and b of A w <= b.
+    threshold_long, threshold_short : float, dict or array, optional
+        A name that is held has at least ``threshold_long``, or at most ``threshold_short`` =
+        -``threshold_long``.
+    max_turnover : float, optional
+        Largest absolute change of each weight from ``previous_weights``, as in skfolio; that of
+        their sum is ``limits=sharpen.Limits(max_turnover=..., holdings=...)``.
+    limits : sharpen.Limits, optional
+        All that the limits above can say and more, in their place.
+    objective : str, optional
+        With limits: ``sharpe``, of weights that add up to 1 (the default), ``return`` at
+        ``target_volatility``, or ``utility``. It stands in the place of ``sizing``.
+    risk_aversion : float, optional
+        For ``objective="utility"``; 1 by default.
     form : str
         ``auto``, ``dense`` or ``low-rank``: how the covariance is stored.
     threads : int, optional
@@ -68,7 +98,8 @@ class SparseTangentPortfolio(BaseEstimator):
         Sharpe ratio per period over the rows that were fitted, and that without a bound on the
         number of names.
     status_ : str
-        ``ok``, ``neutral_face`` or ``no_signal`` (all cash).
+        ``ok``, ``neutral_face`` or ``no_signal`` (all cash). With limits and ``neutral_face`` no
+        weights that add up to 1 are best: these are of net 0 and gross 1, in their direction.
     n_features_in_, feature_names_in_
         As in scikit-learn.
     """
@@ -88,6 +119,24 @@ class SparseTangentPortfolio(BaseEstimator):
         previous_weights: Any = None,
         transaction_costs: Any = 0.0,
         periods_per_year: float = 252.0,
+        min_weights: Any = None,
+        max_weights: Any = None,
+        budget: Optional[float] = None,
+        min_budget: Optional[float] = None,
+        max_budget: Optional[float] = None,
+        max_short: Optional[float] = None,
+        max_long: Optional[float] = None,
+        groups: Any = None,
+        group_cardinalities: Any = None,
+        linear_constraints: Any = None,
+        left_inequality: Any = None,
+        right_inequality: Any = None,
+        threshold_long: Any = None,
+        threshold_short: Any = None,
+        max_turnover: Optional[float] = None,
+        limits: Any = None,
+        objective: Optional[str] = None,
+        risk_aversion: Optional[float] = None,
         form: str = "auto",
         threads: Optional[int] = None,
     ) -> None:
@@ -103,6 +152,24 @@ class SparseTangentPortfolio(BaseEstimator):
         self.previous_weights = previous_weights
         self.transaction_costs = transaction_costs
         self.periods_per_year = periods_per_year
+        self.min_weights = min_weights
+        self.max_weights = max_weights
+        self.budget = budget
+        self.min_budget = min_budget
+        self.max_budget = max_budget
+        self.max_short = max_short
+        self.max_long = max_long
+        self.groups = groups
+        self.group_cardinalities = group_cardinalities
+        self.linear_constraints = linear_constraints
+        self.left_inequality = left_inequality
+        self.right_inequality = right_inequality
+        self.threshold_long = threshold_long
+        self.threshold_short = threshold_short
+        self.max_turnover = max_turnover
+        self.limits = limits
+        self.objective = objective
+        self.risk_aversion = risk_aversion
         self.form = form
         self.threads = threads
 
@@ -114,18 +181,21 @@ class SparseTangentPortfolio(BaseEstimator):
         n = X.shape[1]
         # scikit-learn's feature_names_in_ is there for texts only; columns may be numbers.
         self._assets = None if columns is None else [str(column) for column in columns]
-        rate = _number(self.risk_free_rate, "risk_free_rate")
+        rate = number(self.risk_free_rate, "risk_free_rate")
         previous = self._by_asset(self.previous_weights, "previous_weights")
         costs = self._by_asset(self.transaction_costs, "transaction_costs")
         if (costs < 0.0).any():
             raise InputError("transaction_costs are negative; give 0 or more")
+        limits = _estimator_limits.limits_text(self, self._assets, previous)
+        if limits is not None:
+            given["limits"] = limits
         excess = np.require(X, np.float64, ["C", "A"])
         if rate != 0.0:
             excess = excess - rate
         try:
             found = _core.fit(excess, self._assets or _data.numbered(n), given)
         except InputError as error:
-            raise InputError(re.sub(r"\bk = ", "cardinality = ", str(error))) from None
+            raise InputError(re.sub(r"\bk(?= = |\))", "cardinality", str(error))) from None
         weights, self.sharpe_, self.full_sharpe_, self.status_, messages = found
         self.weights_ = np.asarray(weights, dtype=X.dtype)
         self.support_ = np.flatnonzero(self.weights_)
@@ -160,16 +230,13 @@ class SparseTangentPortfolio(BaseEstimator):
             raise TypeError(
                 f"cardinality = {k!r} is neither a count such as 5 nor a share such as '10%'"
             )
-        names = "optimizer shrinkage sizing net periods_per_year form".split()
+        names = "optimizer shrinkage net periods_per_year form".split()
         given = {name: getattr(self, name) for name in names}
-        # What the sizing does not listen to would be worth a warning on the command line.
-        if self.sizing == "volatility":
-            given["target_volatility"] = self.target_volatility
-        if self.sizing == "budget":
-            given["offset"] = self.offset
+        given |= self._scale()
         for name, value in given.items():
             if value is None:
                 raise TypeError(f"{name} is None; give a value")
+        given |= {"objective": self.objective, "risk_aversion": self.risk_aversion}
         out = _settings.texts("SparseTangentPortfolio", "solve", {"k": k, **given})
         threads = _threads.get_threads() if self.threads is None else self.threads
         out["threads"] = str(_threads.checked(threads))
@@ -179,11 +246,24 @@ class SparseTangentPortfolio(BaseEstimator):
         try:
             _core.check_settings("solve", out)
         except InputError as error:
-            raise InputError(re.sub(r"\bk = ", "cardinality = ", str(error))) from None
+            raise InputError(re.sub(r"\bk(?= = |\))", "cardinality", str(error))) from None
         return out
 
-    def _by_asset(self, value: Any, name: str) -> Any:
-        """One number for all assets, or one for each: an array, or a dict by name."""
+    def _scale(self) -> dict[str, Any]:
+        """The settings of the sizing. What it does not listen to would be worth a warning on the
+        command line, and under limits the default would be refused as asked for."""
+        limited = _estimator_limits.given(self)
+        sizing = "volatility" if self.objective == "return" else self.sizing
+        given: dict[str, Any] = {} if limited and sizing == "gross" else {"sizing": sizing}
+        if sizing == "volatility":
+            given["target_volatility"] = self.target_volatility
+        if sizing == "budget":
+            given["offset"] = self.offset
+        return given
+
+    def _by_asset(self, value: Any, name: str, missing: float = 0.0) -> Any:
+        """One number for all assets, or one for each: an array, or a dict by name, and `missing`
+        for who is not in it."""
         n = self.n_features_in_
         if value is None:
             return np.zeros(n)
@@ -192,32 +272,24 @@ class SparseTangentPortfolio(BaseEstimator):
         elif hasattr(value, "loc") and hasattr(value, "index"):  # a Series
             value = {str(asset): weight for asset, weight in value.items()}
         if isinstance(value, dict):
-            return self._from_dict({str(a): v for a, v in value.items()}, name)
+            own = {str(asset): weight for asset, weight in value.items()}
+            self._refuse_unknown(own, name)
+            return np.array([number(own.get(a, missing), name) for a in self._assets or ()])
         if np.ndim(value) == 0:
-            return np.full(n, _number(value, name))
+            return np.full(n, number(value, name))
         found = np.asarray(value)
         if found.shape != (n,):
             raise InputError(f"{name} has shape {found.shape}; X has {n} assets: give ({n},)")
-        return np.array([_number(v, name) for v in found.tolist()])
+        return np.array([number(v, name) for v in found.tolist()])
 
-    def _from_dict(self, value: Any, name: str) -> Any:
+    def _refuse_unknown(self, names: Any, argument: str) -> None:
         assets = self._assets
         if assets is None:
-            raise InputError(f"{name} is by asset, and X has no names; fit a DataFrame")
-        for asset in value:
+            raise InputError(f"{argument} is by asset, and X has no names; fit a DataFrame")
+        for asset in names:
             if asset not in assets:
                 hint = _core.did_you_mean(asset.encode(errors="replace").decode(), assets)
-                raise InputError(f"{name}: X has no asset {asset!r}{hint}")
-        return np.array([_number(value.get(asset, 0.0), name) for asset in assets])
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-        raise TypeError(f"{name} is of type {type(value).__name__}; give a number")
-    found = float(value)
-    if not np.isfinite(found):
-        raise InputError(f"{name} = {found} is not a finite number")
-    return found
+                raise InputError(f"{argument}: X has no asset {asset!r}{hint}")
 
 
 def _validated(estimator: Any, X: Any, reset: bool) -> Any:

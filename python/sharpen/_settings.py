@@ -11,17 +11,16 @@ from . import _core
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_NO_BOUNDS = "there are no bounds on weights; optimizer='mssrm-long' is long-only"
+_IN_LIMITS = "give limits=sharpen.Limits({}=...)"
 # Words that users bring from other packages: what is there instead, or why it is not.
 _WORDS = {
-    "max_weight": _NO_BOUNDS,
-    "max_weights": _NO_BOUNDS,
-    "min_weight": _NO_BOUNDS,
-    "min_weights": _NO_BOUNDS,
-    "weight_bounds": _NO_BOUNDS,
-    "bounds": _NO_BOUNDS,
-    "long_only": _NO_BOUNDS,
+    "weight_bounds": "give min_weight=... and max_weight=...",
+    "bounds": "give min_weight=... and max_weight=...",
     "device": "the CPU is all that is used",
+    **{
+        name: _IN_LIMITS.format(name)
+        for name in ("rows", "min_held", "min_net", "max_net", "max_turnover", "coefficients")
+    },
 }
 _OTHER_NAMES = {
     "lr": "learning_rate",
@@ -34,10 +33,16 @@ _OTHER_NAMES = {
     "end": "to",
     "end_date": "to",
     "cardinality": "k",
+    "max_weights": "max_weight",
+    "min_weights": "min_weight",
     "window": "lookback",
     "n_jobs": "threads",
     "random_state": "seed",
 }
+
+
+# Settings that objects of ours stand for as well, and how these are written.
+writers: dict[str, Callable[[Any], str]] = {}
 
 
 @functools.lru_cache(maxsize=None)
@@ -71,7 +76,8 @@ def texts(
             hint = _hint(function, name, names, [*_arguments_of.get(function, ()), *arguments])
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
         if value is not None:
-            out[name.replace("_", "-")] = text(name, value, known[name]["kind"])
+            written = writers[name](value) if name in writers else value
+            out[name.replace("_", "-")] = text(name, written, known[name]["kind"])
     return out
 
 

@@ -13,7 +13,9 @@ from ._warnings import SharpenWarning as SharpenWarning
 from ._warnings import warn
 
 # Keys of `sharpen solve --json` that are no figures: settings, and what has attributes of its own.
-_NO_FIGURES = "sizing net form sdr sharpe_upper_bound_annualized holdings best_left_out".split()
+_NO_FIGURES = (
+    "sizing net form sdr sharpe_upper_bound_annualized holdings best_left_out binding_limits"
+).split()
 
 
 class Portfolio:
@@ -100,7 +102,8 @@ class Portfolio:
 
         A pandas DataFrame with a row for each asset held, largest loss first (a list of dicts
         where pandas is not installed). Its ``attrs["best_left_out"]`` names the one asset that
-        would add most, or is None.
+        would add most, or is None; under limits ``attrs["binding_limits"]`` lists those that are
+        felt, with what each costs, the dearest first.
         """
         rows = sorted(
             self._solved.reasons(), key=lambda row: -float(row["sharpe_lost_if_removed"])
@@ -118,6 +121,12 @@ class Portfolio:
         if best is not None:
             best["asset"] = list(_data.relabelled([best["asset"]], self._columns))[0]
         frame.attrs["best_left_out"] = best
+        binding = sorted(self._solved.binding_limits(), key=lambda row: -row["sharpe_cost"])
+        for row in binding:
+            if row["asset"] is not None:
+                row["asset"] = list(_data.relabelled([row["asset"]], self._columns))[0]
+        if binding:
+            frame.attrs["binding_limits"] = binding
         return frame
 
     def __repr__(self) -> str:
@@ -141,11 +150,13 @@ class _Explained:
 
     explained = True  # of pickles that do not say
     _best: dict[str, Any] | None = None
+    _binding: list[dict[str, Any]] = []
 
     def __init__(self, solved: Any) -> None:
         self.explained = solved.explained
         if self.explained:
             self._reasons, self._best = solved.reasons(), solved.best_left_out()
+            self._binding = solved.binding_limits()
 
     def reasons(self) -> list[dict[str, Any]]:
         if not self.explained:
@@ -156,6 +167,9 @@ class _Explained:
 
     def best_left_out(self) -> dict[str, Any] | None:
         return None if self._best is None else dict(self._best)
+
+    def binding_limits(self) -> list[dict[str, Any]]:
+        return [dict(row) for row in self._binding]
 
 
 @_settings.documented("solve")

@@ -13,19 +13,35 @@ from torch import Tensor
 from . import _core, _data, _progress, _threads
 from ._core import InputError
 from ._solve import SharpenWarning
+from ._torch_input import (
+    differentiable,
+    number,
+    parts_of,
+    unlabelled,
+    wants_gradient,
+    whole,
+    whole_numbers,
+)
 
 _DATA = ("returns", "ends", "Sigmas")  # of a model's arguments; the others are settings
 _LAYERS = 8  # set up at the same time on one model
 
 
 class _Model:
-    """A risk model, what it was made from, and the layers that were used on it last."""
+    """A risk model, what it was made from, and the layers that were used on it last. ``Sigma`` is
+    the tensor of its covariances, if the weights are to be differentiated in it."""
 
     def __init__(
-        self, maker: str, arguments: dict[str, Any], progress: Optional[bool] = False
+        self,
+        maker: str,
+        arguments: dict[str, Any],
+        progress: Optional[bool] = False,
+        Sigma: Optional[Tensor] = None,
     ) -> None:
         self.maker = maker
         self.arguments = arguments
+        self.Sigma = Sigma
+        self.version = None if Sigma is None else Sigma._version
         with _progress.bar(progress) as report:
             self.core: _core.RiskModel = getattr(_core, maker)(
                 **arguments,
@@ -36,14 +52,32 @@ class _Model:
         self.latest: Any = None
 
     def __reduce__(self) -> Any:
+        self.check_portable()
         return _Model, (self.maker, self.arguments)
 
-    def layer(self, key: Any, settings: dict[str, str], threads: int) -> _core.Layer:
+    def check_portable(self) -> None:
+        if self.Sigma is not None:
+            raise InputError(
+                "a Risk whose Sigma requires a gradient cannot be pickled: the gradient would be "
+                "lost; make it from Sigma.detach(), or where it is used"
+            )
+
+    def differentiable(self) -> Optional[Tensor]:
+        """What the gradient goes back to, if to anything but the signal."""
+        if self.Sigma is not None and self.Sigma._version != self.version:
+            raise InputError(
+                "risk: its Sigma was changed in place; make the Risk again from what it is now"
+            )
+        return self.Sigma
+
+    def layer(
+        self, key: Any, settings: dict[str, str], assets: list[str], threads: int
+    ) -> _core.Layer:
         """Every layer keeps the memory of its batches, so that only a few are kept. Several
         threads may call: at worst they set up the same layer twice."""
         found = self.layers.get(key)
         if found is None:
-            found = _core.Layer(self.core, settings, threads)
+            found = _core.Layer(self.core, settings, assets, threads)
         elif key == self.latest:
             return found
         self.layers.pop(key, None)
@@ -109,9 +143,14 @@ class Risk:
         both by default. ``progress``: a bar, as for ``sharpen.train``; None shows it once factoring
         has taken a while. Ctrl-C stops it between two samples.
         """
+        if wants_gradient(returns):
+            raise InputError(
+                "returns requires a gradient, and windows have none: give returns.detach(), or "
+                "covariances computed by PyTorch to Risk.from_covariance"
+            )
         cells = np.array(_data.table(returns, "returns").values)  # may change under our feet
         rows = cells.shape[0]
-        length = _whole("lookback", lookback)
+        length = whole("lookback", lookback)
         if length < 2:
             raise InputError(f"lookback = {length} is outside [2, inf): a covariance needs 2 rows")
         bad = np.argwhere(~np.isfinite(cells))
@@ -134,11 +173,11 @@ class Risk:
                 )
             stops = np.arange(length, rows, dtype=np.int64)
         else:
-            stops = _whole_array(ends, "ends")
+            stops = whole_numbers(ends, "ends")
             wrong = stops[(stops < length) | (stops > rows)]
             if len(wrong):
                 raise InputError(f"ends: {wrong[0]} is outside [{length}, {rows}]")
-        lower, root = _parts(score)
+        lower, root = parts_of(score)
         arguments = dict(
             returns=cells,
             lookback=length,
@@ -163,15 +202,20 @@ class Risk:
 
         An (n, n) that is no covariance raises; one among (B, n, n) is a sample of status
         ``invalid_input``, whose weights are NaN, and a ``SharpenWarning`` that names it.
+
+        A tensor that requires a gradient gets one from the weights of a ``SparseTangent``, in the
+        symmetric part that alone counts here: dL/dSigma is symmetric, and so is what an entry on
+        one side of the diagonal gets. Jitter counts as a constant.
         """
-        cells = _data.array(_unlabelled(Sigma), "Sigma")
+        wanted = differentiable(Sigma)
+        cells = _data.array(unlabelled(Sigma), "Sigma")
         each = cells.ndim == 3
         if cells.ndim == 2:
             cells = cells[None]
         cells = np.array(_data.floats(cells, 3, "Sigma"))
         if cells.shape[1] != cells.shape[2] or cells.shape[1] == 0 or cells.shape[0] == 0:
             raise InputError(f"Sigma has shape {np.shape(Sigma)}; give (n, n) or (B, n, n)")
-        lower, root = _parts(score)
+        lower, root = parts_of(score)
         arguments = {
             "Sigmas": cells,
             "shrinkage": number("shrinkage", shrinkage),
@@ -180,7 +224,7 @@ class Risk:
             "each": each,
         }
         try:
-            model = _Model("risk_from_covariances", arguments, progress)
+            model = _Model("risk_from_covariances", arguments, progress, wanted)
         except InputError as error:
             message = str(error)
             raise InputError(
@@ -213,6 +257,7 @@ class Risk:
         return _joined(parts)
 
     def __reduce__(self) -> Any:
+        self._model.check_portable()
         index = self._index.numpy()
         used, positions = np.unique(index, return_inverse=True)
         if len(used) == self._model.core.samples:
@@ -332,7 +377,8 @@ def _joined(parts: Sequence[Risk]) -> Risk:
     index = _count(sum(len(part) for part in parts))
     if "Sigmas" in found[0]:
         Sigmas = np.concatenate([one["Sigmas"] for one in found])
-        return Risk(_Model(parts[0]._model.maker, {**found[0], "Sigmas": Sigmas}), index)
+        arguments = {**found[0], "Sigmas": Sigmas}
+        return Risk(_Model(parts[0]._model.maker, arguments, Sigma=_joined_Sigma(parts)), index)
     # A row that is unknown between two parts: it is what follows a part's last window.
     unknown = np.full((1, parts[0].n), np.nan)
     returns = np.concatenate([x for one in found for x in (one["returns"], unknown)])
@@ -342,6 +388,19 @@ def _joined(parts: Sequence[Risk]) -> Risk:
     return Risk(
         _Model(parts[0]._model.maker, {**found[0], "returns": returns, "ends": ends}), index
     )
+
+
+def _joined_Sigma(parts: Sequence[Risk]) -> Optional[Tensor]:
+    """The covariances of all samples, with the gradients of those that have one."""
+    if all(part._model.Sigma is None for part in parts):
+        return None
+    every = []
+    for part in parts:
+        Sigma = part._model.differentiable()
+        if Sigma is None:
+            Sigma = torch.from_numpy(part._model.arguments["Sigmas"])
+        every.append(Sigma.reshape(-1, part.n, part.n)[part._index])
+    return torch.cat(every)
 
 
 def _collated(batch: Any, *, collate_fn_map: Any = None) -> Risk:
@@ -367,47 +426,6 @@ def _later(report: Optional[_progress.Report]) -> Optional[_progress.Report]:
     return None if report is None else told
 
 
-def _unlabelled(Sigma: Any) -> Any:
-    """The numbers of a table whose rows and columns have the same names, if it has names."""
-    if hasattr(Sigma, "columns") and hasattr(Sigma, "loc"):
-        names = _data.check_names(Sigma.columns, "Sigma")
-        if list(map(str, Sigma.index)) != list(map(str, names)):
-            raise InputError("Sigma: its rows and columns must be named alike, in one order")
-        if not all(isinstance(dtype, np.dtype) for dtype in Sigma.dtypes):
-            try:
-                return Sigma.to_numpy(dtype=np.float64, na_value=np.nan)
-            except (TypeError, ValueError) as error:
-                raise TypeError(f"Sigma cannot be read as numbers: {error}") from None
-    if hasattr(Sigma, "columns") and hasattr(Sigma, "to_numpy"):
-        return Sigma.to_numpy()
-    return Sigma
-
-
 def _count(size: int) -> Tensor:
     """0, 1, ... on the CPU, whatever device PyTorch has been told to make tensors on."""
     return torch.arange(size, device="cpu")
-
-
-def _parts(score: Optional[str]) -> tuple[bool, bool]:
-    if score not in (None, "symmetric", "cholesky"):
-        raise InputError(f"score = {score} is not one of symmetric, cholesky")
-    return score in (None, "cholesky"), score in (None, "symmetric")
-
-
-def number(name: str, value: Any) -> float:
-    if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
-        raise TypeError(f"{name} is of type {type(value).__name__}; give a number")
-    return float(value)
-
-
-def _whole(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} is of type {type(value).__name__}; give a whole number")
-    return int(value.__index__())
-
-
-def _whole_array(values: Sequence[int], name: str) -> Any:
-    found = np.asarray(values)
-    if found.ndim != 1 or found.dtype.kind not in "iu" or found.size == 0:
-        raise TypeError(f"{name} is not a list of whole numbers")
-    return np.ascontiguousarray(found, dtype=np.int64)

@@ -14,14 +14,15 @@ from __future__ import annotations
 import inspect
 import operator
 from types import MappingProxyType
-from typing import Any, Mapping, NamedTuple, Optional, Union
+from typing import Any, Mapping, NamedTuple, Optional, Sequence, Union
 
 import torch
 from torch import Tensor, nn
 
-from . import _core, _settings, _threads
+from . import _core, _limits, _settings, _threads
 from ._core import InputError
-from ._torch_risk import Risk, number
+from ._torch_input import number
+from ._torch_risk import Risk
 
 __all__ = ["Aux", "Decision", "Risk", "SparseTangent", "mixed_loss"]
 
@@ -31,9 +32,11 @@ class Aux(NamedTuple):
 
     mask: Tensor  # (B, n): the soft selection p, its rows add up to k
     t: Tensor  # (B): the net position of the direction of unit risk
-    statuses: list[str]  # (B): ok, neutral_face, no_signal, not_converged, invalid_input
+    # (B): ok, neutral_face, no_signal, not_converged, invalid_input, infeasible
+    statuses: list[str]
     neutral_first: Tensor  # (B), bool: the first solve was on the t = 0 face
     jitter: Tensor  # (B): added to the diagonal of Sigma before it could be factored
+    notes: list[str]  # (B): none; under limits also nothing_earns, below_risk, above_risk
 
 
 class Decision(NamedTuple):
@@ -46,27 +49,40 @@ class Decision(NamedTuple):
 
 class _Tangent(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, mu: Tensor, layer: _core.Layer, samples: Tensor, box: list[Any]) -> Any:
+    def forward(
+        ctx: Any,
+        mu: Tensor,
+        Sigma: Optional[Tensor],
+        layer: _core.Layer,
+        samples: Tensor,
+        own: Sequence[Optional[Tensor]],
+        box: list[Any],
+    ) -> Any:
         w = torch.empty_like(mu)
+        addresses = [0 if each is None else each.data_ptr() for each in own]
         ctx.layer_pass = box_pass = _core.forward(
-            layer, mu.data_ptr(), w.data_ptr(), samples.data_ptr(), mu.shape[0]
+            layer, mu.data_ptr(), w.data_ptr(), samples.data_ptr(), mu.shape[0], *addresses
         )
-        ctx.save_for_backward(mu)
+        ctx.save_for_backward(mu, Sigma)
         box.append(box_pass)
         return w
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        (mu,) = ctx.saved_tensors
-        if torch.is_grad_enabled():  # create_graph=True
-            return _TangentVjp.apply(gradients[0], mu, ctx.layer_pass), None, None, None
-        return _vjp(gradients[0], ctx.layer_pass), None, None, None
+        mu, Sigma = ctx.saved_tensors
+        by_mu, by_Sigma = ctx.needs_input_grad[:2]
+        apply = _TangentVjp.apply if torch.is_grad_enabled() else _vjp  # create_graph=True
+        dL_dmu = apply(gradients[0], mu, None, ctx.layer_pass) if by_mu else None
+        dL_dSigma = apply(gradients[0], mu, Sigma, ctx.layer_pass) if by_Sigma else None
+        return dL_dmu, dL_dSigma, None, None, None, None
 
 
 class _TangentVjp(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, gradient: Tensor, mu: Tensor, layer_pass: _core.Pass) -> Any:
-        return _vjp(gradient, layer_pass)
+    def forward(
+        ctx: Any, gradient: Tensor, mu: Tensor, Sigma: Optional[Tensor], layer_pass: _core.Pass
+    ) -> Any:
+        return _vjp(gradient, mu, Sigma, layer_pass)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -76,11 +92,18 @@ class _TangentVjp(torch.autograd.Function):
         )
 
 
-def _vjp(gradient: Tensor, layer_pass: _core.Pass) -> Tensor:
+def _vjp(
+    gradient: Tensor, mu: Tensor, Sigma: Optional[Tensor], layer_pass: _core.Pass
+) -> Tensor:
+    """dL_dSigma, or dL_dmu where there is no Sigma."""
     gradient = gradient.contiguous()
-    out = torch.empty_like(gradient)
-    layer_pass.vjp(gradient.data_ptr(), out.data_ptr())
-    return out
+    if Sigma is None:
+        out = torch.empty_like(gradient)
+        layer_pass.vjp(gradient.data_ptr(), out.data_ptr())
+        return out
+    out = torch.zeros(Sigma.shape, dtype=torch.float64, device="cpu")
+    layer_pass.covariance_vjp(gradient.data_ptr(), out.data_ptr())
+    return out.to(Sigma.dtype)
 
 
 def _setting(name: str, doc: str) -> Any:
@@ -124,10 +147,17 @@ class SparseTangent(nn.Module):
         periods_per_year: Optional[float] = 252.0,
         offset: Optional[float] = 0.01,
         net: Optional[str] = "positive",
+        limits: Any = None,
+        objective: Optional[str] = None,
+        risk_aversion: Optional[float] = 1.0,
+        assets: Optional[Sequence[Any]] = None,
         threads: Optional[int] = None,
     ) -> None:
         given = dict(locals())
         super().__init__()
+        self._assets = [] if assets is None else [str(asset) for asset in assets]
+        if len(set(self._assets)) < len(self._assets):
+            raise InputError("assets: a name is there twice; give each column its own")
         self._set({name: given[name] for name in _DEFAULTS})
         self.threads = threads
 
@@ -143,12 +173,27 @@ class SparseTangent(nn.Module):
     offset = _setting("offset", "What keeps a budget away from zero.")
     net = _setting("net", "``'positive'`` or ``'any'``: the sign of the net position.")
 
+    limits = _setting("limits", "``sharpen.Limits(...)``, a TOML file, or None.")
+    objective = _setting("objective", "Under limits ``'return'``, ``'sharpe'`` or ``'utility'``.")
+    risk_aversion = _setting("risk_aversion", "Of ``objective='utility'``.")
+
+    @property
+    def assets(self) -> Optional[list[str]]:
+        """What limits call the columns; None for their numbers, ``"0"`` and so on."""
+        return list(self._assets) or None
+
     def _set(self, given: dict[str, Any]) -> None:
         """All settings at once, or none of them if they are refused."""
         values = {n: _DEFAULTS[n] if value is None else value for n, value in given.items()}
         if isinstance(k := values["k"], (bool, float)):
             raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
-        texts = _settings.texts("SparseTangent", "train", values)
+        if values["limits"] is not None:  # what the file says now
+            values["limits"] = _limits.Limits.from_text(_limits.text(values["limits"]))
+        written = dict(values)
+        if written["limits"] is not None or written["objective"] is not None:
+            if written["sizing"] == _DEFAULTS["sizing"]:  # the objective stands in its place
+                del written["sizing"]
+        texts = _settings.texts("SparseTangent", "train", written)
         _core.check_settings("train", texts)
         _core.check_layer(texts)
         self._values = {name: _plain(name, value) for name, value in values.items()}
@@ -157,7 +202,7 @@ class SparseTangent(nn.Module):
     @property
     def settings(self) -> Mapping[str, Any]:
         """Every setting by its name, to be read; the attributes of these names change them."""
-        return MappingProxyType(dict(self._values))
+        return MappingProxyType({**self._values, "assets": self.assets})
 
     @property
     def threads(self) -> int:
@@ -171,22 +216,46 @@ class SparseTangent(nn.Module):
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self._values.items())
 
-    def forward(self, mu: Tensor, risk: Risk, return_aux: bool = False) -> Any:
+    def forward(
+        self,
+        mu: Tensor,
+        risk: Risk,
+        return_aux: bool = False,
+        *,
+        lower: Optional[Tensor] = None,
+        upper: Optional[Tensor] = None,
+        holdings: Optional[Tensor] = None,
+    ) -> Any:
         """Weights (B, n) from signals ``mu`` (B, n), instance i with sample i of ``risk``; a
         ``risk`` of one sample serves all. ``mu`` (n) gives (n).
 
-        With ``return_aux`` a pair: the weights, and an ``Aux``.
+        Under ``limits``, ``lower`` and ``upper`` are bounds of the weights of each instance, and
+        ``holdings`` what each holds, in the place of those of the limits: (B, n), or (n) for all.
+        They are data: no gradient goes to them.
+
+        Differentiable in ``mu``, and in the Sigma of ``Risk.from_covariance(Sigma)`` if that
+        requires a gradient. With ``return_aux`` a pair: the weights, and an ``Aux``.
         """
         signal, samples, single = _checked(mu, risk)
         box: list[Any] = []
         threads, (key, texts) = self.threads, self._layer
-        layer = risk._model.layer((key, threads), texts, threads)
-        w = _Tangent.apply(signal, layer, samples, box)
+        layer = risk._model.layer((key, *self._assets, threads), texts, self._assets, threads)
+        own = self._own({"lower": lower, "upper": upper, "holdings": holdings}, signal)
+        w = _Tangent.apply(signal, risk._model.differentiable(), layer, samples, own, box)
         if mu.dtype != torch.float64:
             w = w.to(mu.dtype)
         if single:
             w = w[0]
         return (w, _aux(box[0], mu.dtype, single)) if return_aux else w
+
+    def _own(self, given: dict[str, Any], signal: Tensor) -> list[Optional[Tensor]]:
+        """What instances have of their own, (B, n) in float64."""
+        first = next((name for name, value in given.items() if value is not None), None)
+        if first and not {"limits", "objective"} & set(self._layer[1]):
+            raise InputError(
+                f"{first} needs limits; make the layer with limits=sharpen.Limits(...)"
+            )
+        return [_like(name, value, signal) for name, value in given.items()]
 
     @torch.no_grad()
     def decide(
@@ -205,6 +274,7 @@ class SparseTangent(nn.Module):
             samples.numpy(),
             signal.detach().numpy(),
             self._layer[1],
+            self._assets,
             optimizer,
             self.threads,
         )
@@ -219,13 +289,27 @@ class SparseTangent(nn.Module):
 _DEFAULTS: dict[str, Any] = {
     argument.name: argument.default
     for argument in inspect.signature(SparseTangent).parameters.values()
-    if argument.name != "threads"
+    if argument.name not in ("threads", "assets")
 }
+
+
+def _like(name: str, value: Optional[Tensor], signal: Tensor) -> Optional[Tensor]:
+    if value is None:
+        return None
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name} is of type {type(value).__name__}; give a torch.Tensor")
+    if value.requires_grad:
+        raise InputError(f"{name} requires a gradient, and none goes there; give {name}.detach()")
+    if value.shape not in (signal.shape, signal.shape[-1:]):
+        raise InputError(
+            f"{name} has shape {tuple(value.shape)}; give {tuple(signal.shape)}, as mu has"
+        )
+    return value.to(device="cpu", dtype=torch.float64).expand(signal.shape).contiguous()
 
 
 def _plain(name: str, value: Any) -> Any:
     """A setting that was found good, as it is read back: of one of Python's own types."""
-    if isinstance(value, str):
+    if value is None or isinstance(value, (str, _limits.Limits)):
         return value
     return operator.index(value) if name == "k" else type(_DEFAULTS[name])(value)
 
@@ -237,7 +321,7 @@ def _aux(layer_pass: _core.Pass, dtype: torch.dtype, single: bool) -> Aux:
     jitter = torch.from_numpy(layer_pass.jitter)
     if single:
         mask, t, first, jitter = mask[0], t[0], first[0], jitter[0]
-    return Aux(mask, t, layer_pass.statuses, first, jitter)
+    return Aux(mask, t, layer_pass.statuses, first, jitter, layer_pass.notes)
 
 
 def _checked(mu: Tensor, risk: Risk) -> tuple[Tensor, Tensor, bool]:

@@ -11,11 +11,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <optional>
 
 #include "module.hpp"
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/threads.hpp"
+#include "sharpen/layer/covariance_gradient.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/settings.hpp"
 #include "sharpen/market/panel.hpp"
@@ -39,6 +42,7 @@ struct RiskModel {
   std::vector<double> returns;
   std::unique_ptr<risk::Risk> risk;
   std::map<Index, std::string> refused;  // samples whose covariance is none, and why
+  double shrinkage = 0.0;                // of given covariances
 };
 
 risk::Form form_of(const std::string& name) {
@@ -111,6 +115,7 @@ std::shared_ptr<RiskModel> made_from(std::vector<ConstMat> matrices,
                                      const risk::RiskSettings& settings, bool each,
                                      const Threads& threads, Work& work) {
   auto model = std::make_shared<RiskModel>();
+  model->shrinkage = settings.shrinkage;
   const Control control = control_of(work);
   try {
     model->risk = risk::from_covariances(matrices, settings, threads, control);
@@ -148,29 +153,70 @@ std::vector<std::string> statuses_of(const RiskModel& model) {
   return out;
 }
 
+// Columns of a risk model, which has no names for them; numbers from 0 without.
+using Names = std::vector<std::string>;
+
+layer::Limits limits_of(const layer::MandateSettings& mandate, Names assets, Index n) {
+  if (assets.empty())
+    for (Index i = 0; i < n; ++i) assets.push_back(std::to_string(i));
+  if (static_cast<Index>(assets.size()) != n)
+    throw InputError("assets has " + std::to_string(assets.size()) + " names, and risk has " +
+                     std::to_string(n) + " assets; give one for each");
+  std::vector<Index> columns(assets.size());
+  std::iota(columns.begin(), columns.end(), Index{0});
+  const layer::LimitBook book(mandate.limits, std::move(assets), {}, mandate.net,
+                              mandate.objective.kind);
+  if (book.changes())
+    throw InputError(
+        "limits with dates or betas change from day to day, and the samples of a layer have no "
+        "dates; give those of one day, betas as coefficients");
+  layer::Limits out = book.at(columns, "", ConstMat(nullptr, 0, n), {});
+  if (mandate.limits->max_turnover) {  // of instances that hold something
+    out.turnover = *mandate.limits->max_turnover;
+    out.holdings.resize(at(n));
+  }
+  return out;
+}
+
+std::shared_ptr<const layer::LimitSchedule> schedule_of(const layer::MandateSettings& mandate,
+                                                        const Names& assets, Index n) {
+  auto out = std::make_shared<layer::LimitSchedule>();
+  out->limits.push_back(limits_of(mandate, assets, n));
+  return out;
+}
+
 // The layer's settings are those of a training.
-layer::LayerSettings layer_settings(const SettingTexts& given, Index n) {
-  return learn::training_settings(values_of(settings::train, given)).layer_for(n);
+layer::LayerSettings layer_settings(const SettingTexts& given, const Names& assets, Index n) {
+  const learn::TrainSettings settings = learn::training_settings(values_of(settings::train, given));
+  layer::LayerSettings out = settings.layer_for(n);
+  if (settings.mandate.limits) out.limits = schedule_of(settings.mandate, assets, n);
+  return out;
 }
 
 // Throws InputError for what no number of assets could mend.
 void check_layer(const SettingTexts& given) {
   const learn::TrainSettings settings = learn::training_settings(values_of(settings::train, given));
-  layer::LayerSettings{settings.mandate.mandate(1), settings.layer}.validate(1);
+  layer::LayerSettings one{settings.mandate.mandate(1), settings.layer};
+  if (settings.mandate.limits)
+    one.limits = std::make_shared<layer::LimitSchedule>(
+        layer::LimitSchedule{.limits = {layer::Limits{}}, .of_sample = {}});
+  one.validate(1);
 }
 
 // A layer on one risk model, with the memory of the passes that are not under way.
 class Layer {
  public:
-  Layer(std::shared_ptr<RiskModel> model, const SettingTexts& given, int threads)
+  Layer(std::shared_ptr<RiskModel> model, const SettingTexts& given, const Names& assets,
+        int threads)
       : model_(std::move(model)),
-        layer_(layer_settings(given, model_->risk->n()), *model_->risk),
+        layer_(layer_settings(given, assets, model_->risk->n()), *model_->risk),
         threads_(Threads(threads).count()) {}
 
   struct Memory {
     Index batch;
     layer::LayerCache cache;
     std::vector<Outcome> outcomes;
+    std::optional<layer::CovarianceGradient> by_covariance = {};  // once it is asked for
   };
 
   std::unique_ptr<Memory> take(Index batch) {
@@ -196,7 +242,13 @@ class Layer {
     idle_.push_back(std::move(memory));
   }
 
+  layer::CovarianceGradient& by_covariance(Memory& memory) {
+    if (!memory.by_covariance) memory.by_covariance.emplace(layer_, memory.batch, threads_);
+    return *memory.by_covariance;
+  }
+
   const layer::SparseTangent& layer() const { return layer_; }
+  double shrinkage() const { return model_->shrinkage; }
   // Of one pass: what OpenBLAS may use between passes is the user's to say.
   Threads threads() const { return Threads(threads_); }
   Index n() const { return layer_.n(); }
@@ -218,8 +270,8 @@ class Pass {
   Pass(const Pass&) = delete;
   Pass& operator=(const Pass&) = delete;
 
-  void forward(std::span<const Index> samples, ConstMat mu, Mat w) {
-    layer_->layer().forward(samples, mu, memory_->cache, w, outcomes(), layer_->threads());
+  void forward(std::span<const Index> samples, ConstMat mu, Mat w, const layer::BatchLimits& own) {
+    layer_->layer().forward(samples, mu, memory_->cache, w, outcomes(), layer_->threads(), own);
   }
 
   // dL_dmu from dL_dw, both (B, n) float64 in C order.
@@ -229,6 +281,21 @@ class Pass {
     const Index n = layer_->n();
     layer_->layer().vjp(memory_->cache, {reinterpret_cast<const double*>(dL_dw), batch_, n},
                         {reinterpret_cast<double*>(dL_dmu), batch_, n}, layer_->threads());
+  }
+
+  // dL_dS (S, n, n), of the S covariances that the risk model was made from, from dL_dw (B, n);
+  // zeros when it is given.
+  void covariance_vjp(std::uintptr_t dL_dw, std::uintptr_t dL_dS) {
+    const nb::gil_scoped_release release;
+    const std::lock_guard lock(mutex_);
+    const Index n = layer_->n(), samples = layer_->layer().risk().samples();
+    const Mat out{reinterpret_cast<double*>(dL_dS), samples * n, n};
+    const Threads threads = layer_->threads();
+    layer_->by_covariance(*memory_).add(
+        memory_->cache, {reinterpret_cast<const double*>(dL_dw), batch_, n}, out, threads);
+    threads.for_each(samples, [&](Index s, int) {
+      risk::shrinkage_vjp(layer_->shrinkage(), out.middle_rows(s * n, n));
+    });
   }
 
   // NaN where the layer came to no direction.
@@ -254,6 +321,11 @@ class Pass {
   std::vector<std::string> statuses() const {
     std::vector<std::string> out;
     for (Index i = 0; i < batch_; ++i) out.emplace_back(name(outcome(i).status));
+    return out;
+  }
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    for (Index i = 0; i < batch_; ++i) out.emplace_back(name_of(outcome(i).note));
     return out;
   }
   std::vector<bool> neutral_first() const {
@@ -285,13 +357,18 @@ class Pass {
 };
 
 std::unique_ptr<Pass> forward(std::shared_ptr<Layer> layer, std::uintptr_t mu, std::uintptr_t w,
-                              std::uintptr_t samples, Index batch) {
+                              std::uintptr_t samples, Index batch, std::uintptr_t lower,
+                              std::uintptr_t upper, std::uintptr_t holdings) {
   const nb::gil_scoped_release release;
   const Index n = layer->n();
+  const auto own = [&](std::uintptr_t values) {
+    return values == 0 ? ConstMat{} : ConstMat(reinterpret_cast<const double*>(values), batch, n);
+  };
   auto pass = std::make_unique<Pass>(std::move(layer), batch);
   pass->forward({reinterpret_cast<const Index*>(samples), static_cast<std::size_t>(batch)},
                 {reinterpret_cast<const double*>(mu), batch, n},
-                {reinterpret_cast<double*>(w), batch, n});
+                {reinterpret_cast<double*>(w), batch, n},
+                {.lower = own(lower), .upper = own(upper), .holdings = own(holdings)});
   return pass;
 }
 
@@ -305,15 +382,18 @@ const solve::OptimizerInfo& optimizer_of(const std::string& text) {
 
 // Portfolios of at most k names: weights (B, n), statuses (B) and Sharpe ratios (B).
 nb::tuple decide(const RiskModel& model, const Indices& samples, const Matrix& mu,
-                 const SettingTexts& given, const std::string& optimizer, int threads) {
+                 const SettingTexts& given, const Names& assets, const std::string& optimizer,
+                 int threads) {
   const Index n = model.risk->n();
   Work work{nb::none()};
   const std::vector<select::Portfolio> portfolios = work.run([&] {
     const layer::MandateSettings mandate =
         learn::training_settings(values_of(settings::train, given)).mandate;
+    std::optional<layer::Limits> limits;
+    if (mandate.limits) limits = limits_of(mandate, assets, n);
     return solve::decide_batch(optimizer_of(optimizer), {mandate}, mandate.k.of(n, "k"),
                                *model.risk, view(samples), python::view(mu), Threads(threads),
-                               work.control());
+                               work.control(), limits ? &*limits : nullptr);
   });
   std::vector<double> weights, sharpe;
   std::vector<std::string> statuses;
@@ -341,20 +421,22 @@ void add_layer(nb::module_& module) {
       .def_prop_ro("statuses", &statuses_of)
       .def_prop_ro("refused", [](const RiskModel& self) { return self.refused; });
   nb::class_<Layer>(module, "Layer")
-      .def(nb::init<std::shared_ptr<RiskModel>, const SettingTexts&, int>(), nb::arg("risk"),
-           nb::arg("settings"), nb::arg("threads"))
+      .def(nb::init<std::shared_ptr<RiskModel>, const SettingTexts&, const Names&, int>(),
+           nb::arg("risk"), nb::arg("settings"), nb::arg("assets"), nb::arg("threads"))
       .def_prop_ro("k", [](const Layer& self) { return self.layer().settings().k; });
   nb::class_<Pass>(module, "Pass")
       .def("vjp", &Pass::vjp, nb::arg("dL_dw"), nb::arg("dL_dmu"))
+      .def("covariance_vjp", &Pass::covariance_vjp, nb::arg("dL_dw"), nb::arg("dL_dS"))
       .def_prop_ro("mask", &Pass::mask)
       .def_prop_ro("net", &Pass::net)
       .def_prop_ro("statuses", &Pass::statuses)
       .def_prop_ro("neutral_first", &Pass::neutral_first)
-      .def_prop_ro("jitter", &Pass::jitter);
+      .def_prop_ro("jitter", &Pass::jitter)
+      .def_prop_ro("notes", &Pass::notes);
   module.def("forward", &forward, nb::arg("layer"), nb::arg("mu"), nb::arg("w"), nb::arg("samples"),
-             nb::arg("batch"));
+             nb::arg("batch"), nb::arg("lower"), nb::arg("upper"), nb::arg("holdings"));
   module.def("decide", &decide, nb::arg("risk"), nb::arg("samples"), nb::arg("mu"),
-             nb::arg("settings"), nb::arg("optimizer"), nb::arg("threads"));
+             nb::arg("settings"), nb::arg("assets"), nb::arg("optimizer"), nb::arg("threads"));
   module.def("risk_from_windows", &risk_from_windows, nb::arg("returns"), nb::arg("lookback"),
              nb::arg("ends"), nb::arg("shrinkage"), nb::arg("form"), nb::arg("lower"),
              nb::arg("root"), nb::arg("threads"), nb::arg("report").none());

@@ -8,6 +8,7 @@
 #include "module.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/layer/limit_rules.hpp"
 
 namespace sharpen::python {
 
@@ -121,6 +122,21 @@ void add_settings(nb::module_& module) {
         values_of(command_of(command), given);
       },
       nb::arg("command"), nb::arg("settings"), "Raises InputError for a value out of range.");
+  module.def(
+      "limits_text",
+      [](const std::string& text) {
+        return layer::read_limits(text, std::filesystem::path("limits")).to_toml();
+      },
+      nb::arg("text"), "Limits in TOML, as they are kept. Raises InputError for what is wrong.");
+  module.def(
+      "limits_of_file",
+      [](const std::string& file) {
+        if (file.empty()) throw InputError("limits: no file is named; give its path");
+        layer::LimitSettings given;
+        given.limits = file;
+        return layer::limit_rules(given)->to_toml();
+      },
+      nb::arg("file"), "The same of a file.");
   module.def("did_you_mean", &hint, nb::arg("word"), nb::arg("names"),
              "'; did you mean X?' for the nearest name, or ''.");
 }

@@ -94,6 +94,24 @@ nb::object best_left_out(Solved& self) {
   return row;
 }
 
+// Empty without limits.
+nb::list binding_limits(Solved& self) {
+  explain(self);
+  nb::list out;
+  for (const select::BindingLimit& limit : self.solution.explanation->binding) {
+    nb::dict row;
+    row["limit"] = limit.name;
+    row["asset"] = limit.asset < 0 ? nb::object(nb::none())
+                                   : nb::cast(self.solution.input.tickers[at(limit.asset)]);
+    row["value"] = limit.value;
+    row["at"] = limit.limit;
+    row["multiplier"] = limit.multiplier;
+    row["sharpe_cost"] = limit.sharpe_cost;
+    out.append(row);
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_solve(nb::module_& module) {
@@ -108,7 +126,8 @@ void add_solve(nb::module_& module) {
       .def_prop_ro("explained",
                    [](const Solved& self) { return self.solution.explanation.has_value(); })
       .def("reasons", &reasons)
-      .def("best_left_out", &best_left_out);
+      .def("best_left_out", &best_left_out)
+      .def("binding_limits", &binding_limits);
   module.def("solve", &solve, nb::arg("settings"), nb::arg("panel").none());
   module.def("solve_moments", &solve_moments, nb::arg("mu"), nb::arg("Sigma"), nb::arg("names"),
              nb::arg("settings"));

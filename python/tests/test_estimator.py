@@ -228,6 +228,240 @@ def test_wrong_parameters_are_named(X, parameters, error, message):
         SparseTangentPortfolio(**parameters).fit(X)
 
 
+def test_limits_by_their_names_in_skfolio(X):
+    """Each of them as sharpen.Limits says it, and held to."""
+    groups = {name: ["Odd" if i % 2 else "Even", "All"] for i, name in enumerate(X.columns)}
+    table = [["Odd" if i % 2 else "Even" for i in range(12)], ["All"] * 12]
+    A, b = np.vstack([np.arange(12.0), -np.ones(12)]), np.array([4.0, -1.0])
+    cases = [
+        (dict(min_weights=0), dict(min_weight=0)),
+        (dict(min_weights=-0.1, max_weights=0.3), dict(min_weight=-0.1, max_weight=0.3)),
+        (
+            dict(min_weights={"N1": -0.1}, max_weights={"N0": 0.2}),  # the others in [0, 1]
+            dict(
+                min_weight={name: -0.1 if name == "N1" else 0.0 for name in X.columns},
+                max_weight={name: 0.2 if name == "N0" else 1.0 for name in X.columns},
+            ),
+        ),
+        (dict(max_weights=[0.3] * 11 + [0.1]), dict(
+            max_weight={name: 0.1 if name == "N11" else 0.3 for name in X.columns})),
+        (dict(max_short=0.2), dict(max_gross=1.4)),
+        (dict(max_long=1.3), dict(max_gross=1.6)),
+        (dict(max_long=1.3, max_short=0.2, budget=1), dict(max_gross=1.4)),
+        (
+            dict(min_weights=0, groups=groups, linear_constraints=["Odd <= 0.4", "2 * N0 <= N1"]),
+            dict(min_weight=0, groups=groups, rows=["Odd <= 0.4", "2 * N0 <= N1"]),
+        ),
+        (
+            dict(min_weights=0, groups=table, linear_constraints=["Odd == Even"]),
+            dict(min_weight=0, groups=groups, rows=["Odd = Even"]),
+        ),
+        (
+            dict(min_weights=0, groups=groups, group_cardinalities={"Odd": 1}),
+            dict(min_weight=0, groups=groups, names={"Odd": 1}),
+        ),
+        (
+            dict(min_weights=0, left_inequality=A, right_inequality=b),
+            dict(min_weight=0, rows=[" + ".join(f"{i} * N{i}" for i in range(1, 12)) + " <= 4"]),
+        ),
+        (dict(min_weights=0, threshold_long=0.25), dict(min_weight=0, min_held=0.25)),
+        (
+            dict(threshold_long=0.1, threshold_short=-0.1, max_short=0.5),
+            dict(min_held=0.1, max_gross=2),
+        ),
+        (
+            dict(max_turnover=0.1, previous_weights={"N0": 0.3, "N1": 0.7}, cardinality=5),
+            dict(
+                min_weight={"N0": 0.2, "N1": 0.6, **{f"N{i}": -0.1 for i in range(2, 12)}},
+                max_weight={"N0": 0.4, "N1": 0.8, **{f"N{i}": 0.1 for i in range(2, 12)}},
+            ),
+        ),
+    ]
+    for by_name, by_limits in cases:
+        k = by_name.pop("cardinality", 4)
+        found = SparseTangentPortfolio(k, **by_name).fit(X)
+        limits = sharpen.Limits(**by_limits)
+        solved = sharpen.solve(returns=X, k=k, lookback="all", limits=limits)
+        np.testing.assert_allclose(found.weights_, solved.array, atol=1e-12, err_msg=str(by_name))
+        assert found.weights_.sum() == pytest.approx(1.0)
+        given = SparseTangentPortfolio(k, limits=limits).fit(X)
+        assert (given.weights_ == solved.array).all()
+        plain = SparseTangentPortfolio(k).fit(X)
+        assert (given.weights_ != plain.weights_).any()
+
+
+def test_limits_are_kept(X):
+    rows = dict(linear_constraints=["Odd <= 0.4"], groups=[["Even", "Odd"] * 6])
+    w = SparseTangentPortfolio(5, min_weights=0, max_weights=0.3, **rows).fit(X).weights_
+    assert (w >= 0).all() and (w <= 0.3 + 1e-12).all() and w[1::2].sum() <= 0.4 + 1e-12
+    w = SparseTangentPortfolio(5, max_short=0.2).fit(X).weights_
+    assert -np.minimum(w, 0).sum() <= 0.2 + 1e-12
+    w = SparseTangentPortfolio(5, max_long=1.1).fit(X).weights_
+    assert np.maximum(w, 0).sum() <= 1.1 + 1e-12
+    w = SparseTangentPortfolio(12, threshold_long=0.2, min_weights=0).fit(X).weights_
+    assert (w[w != 0] >= 0.2 - 1e-12).all()
+    held = np.full(12, 1 / 12)
+    w = SparseTangentPortfolio(12, max_turnover=0.02, previous_weights=held).fit(X).weights_
+    assert np.abs(w - held).max() <= 0.02 + 1e-12
+    least = dict(left_inequality=-np.eye(12)[:1], right_inequality=[-0.3])
+    w = SparseTangentPortfolio(5, min_weights=0, **least).fit(X).weights_
+    assert w[0] >= 0.3 - 1e-12
+
+
+def test_limits_of_arrays_need_no_names(X):
+    limits = dict(max_weights=0.4, groups=[["Even", "Odd"] * 6], linear_constraints=["Odd <= 0.3"])
+    named = SparseTangentPortfolio(5, **limits).fit(X)
+    assert (SparseTangentPortfolio(5, **limits).fit(X.to_numpy()).weights_ == named.weights_).all()
+
+
+def test_objectives_under_limits(X):
+    limits = dict(min_weights=0, max_weights=0.4)
+    found = SparseTangentPortfolio(5, objective="return", target_volatility=0.05, **limits).fit(X)
+    sized = SparseTangentPortfolio(5, sizing="volatility", target_volatility=0.05, **limits).fit(X)
+    assert (found.weights_ == sized.weights_).all() and (found.weights_ <= 0.4 + 1e-12).all()
+    careful = SparseTangentPortfolio(5, objective="utility", risk_aversion=100.0, **limits).fit(X)
+    bold = SparseTangentPortfolio(5, objective="utility", risk_aversion=10.0, **limits).fit(X)
+    assert 0 < careful.weights_.sum() < bold.weights_.sum()
+    half = dict(objective="utility", budget=0.5, max_short=0.25)
+    w = SparseTangentPortfolio(5, **half).fit(X).weights_
+    assert w.sum() == pytest.approx(0.5) and -np.minimum(w, 0).sum() <= 0.25 + 1e-12
+    low = dict(objective="utility", min_budget=0.1, max_budget=0.2)
+    w = SparseTangentPortfolio(5, **low).fit(X).weights_
+    assert 0.1 - 1e-12 <= w.sum() <= 0.2 + 1e-12
+
+
+def test_limits_are_parameters_like_others(X):
+    limits = sharpen.Limits(long_only=True, max_weight=0.4)
+    estimator = SparseTangentPortfolio(4, limits=limits)
+    assert estimator.get_params()["limits"] == limits
+    assert clone(estimator).limits == limits and clone(estimator).set_params(limits=None)
+    grid = {"max_weights": [0.3, 0.5, None], "cardinality": [4, 6]}
+    search = GridSearchCV(SparseTangentPortfolio(min_weights=0), grid, cv=TimeSeriesSplit(2)).fit(X)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize(
+    "parameters, error, message",
+    [
+        (dict(budget=0.5), ValueError, "budget = 0.5 cannot be kept.*add up to 1"),
+        (dict(min_budget=1.5), ValueError, "min_budget = 1.5 cannot be kept"),
+        (dict(max_budget=0.5), ValueError, "max_budget = 0.5 cannot be kept"),
+        (dict(budget=1, max_budget=1), ValueError, "budget and min_budget or max_budget"),
+        (
+            dict(min_budget=2, max_budget=1, objective="utility"),
+            ValueError, "min_budget = 2 is more than max_budget = 1",
+        ),
+        (dict(max_short=-1), ValueError, "max_short = -1 is negative"),
+        (dict(max_long=0.5), ValueError, "max_long = 0.5 cannot be kept with a net position of 1"),
+        (dict(max_short=1, objective="utility"), ValueError, "max_short = 1 needs a net position"),
+        (dict(min_weights=0.5, max_weights=0.1), ValueError, "min_weights = 0.5 of N0 is more"),
+        (dict(max_weights={"M0": 1}), ValueError, "max_weights: X has no asset 'M0'"),
+        (dict(max_weights="high"), TypeError, "max_weights is of type str"),
+        (dict(groups={"M0": ["A"]}), ValueError, "groups: X has no asset 'M0'"),
+        (dict(groups=["A"]), ValueError, "groups has shape"),
+        (dict(group_cardinalities={"A": 1}), ValueError, "group_cardinalities needs groups"),
+        (dict(linear_constraints="N0 <= 1"), TypeError, "linear_constraints is a text"),
+        (dict(linear_constraints=["Odd <= 1"]), ValueError, "Odd"),
+        (dict(left_inequality=np.eye(12)), ValueError, "right_inequality is not given"),
+        (
+            dict(left_inequality=np.eye(11), right_inequality=[1] * 11),
+            ValueError, r"left_inequality has shape \(11, 11\)",
+        ),
+        (
+            dict(left_inequality=np.eye(12), right_inequality=[1]),
+            ValueError, r"right_inequality has shape \(1,\)",
+        ),
+        (
+            dict(left_inequality=np.full((1, 12), np.nan), right_inequality=[1]),
+            ValueError, "left_inequality has values",
+        ),
+        (dict(threshold_long=0.1), ValueError, "threshold_long needs threshold_short"),
+        (dict(threshold_short=-0.1), ValueError, "threshold_short needs threshold_long"),
+        (
+            dict(threshold_long=0.1, threshold_short=-0.2),
+            ValueError, "threshold_short is not -threshold_long",
+        ),
+        (dict(max_turnover=-1), ValueError, "max_turnover = -1 is negative"),
+        (
+            dict(max_turnover=0.1, previous_weights={"N3": 0.5}, max_weights=0.3),
+            ValueError, "max_turnover = 0.1 does not let the weight of N3",
+        ),
+        (
+            dict(limits=sharpen.Limits(long_only=True), max_weights=0.3),
+            ValueError, "limits and max_weights are both given",
+        ),
+        (dict(limits=3), TypeError, "limits is of type int"),
+        (dict(objective="fame"), ValueError, "objective = fame"),
+        (dict(min_weights=0, max_weights=0.3), ValueError, r"no portfolio of 3 .*\(cardinality\)"),
+    ],
+)
+def test_limits_that_cannot_be_honoured_are_named(X, parameters, error, message):
+    with pytest.raises(error, match=message):
+        SparseTangentPortfolio(3, **parameters).fit(X)
+
+
+def test_skfolios_class_needs_skfolio():
+    """Without skfolio the rest of the package works."""
+    code = (
+        "import sys; sys.modules['skfolio'] = None\n"
+        "import sharpen\n"
+        "try:\n    import sharpen.skfolio\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install skfolio" in ran.stdout
+
+
+FAKE_SKFOLIO = """
+import sys, types
+from sklearn.base import BaseEstimator
+
+class BaseOptimization(BaseEstimator):
+    def __init__(self, portfolio_params=None, fallback=None, previous_weights=None,
+                 raise_on_failure=True):
+        self.portfolio_params, self.fallback = portfolio_params, fallback
+        self.previous_weights, self.raise_on_failure = previous_weights, raise_on_failure
+
+    def predict(self, X):
+        return ("portfolio", self.weights_, self.portfolio_params, self.previous_weights)
+
+found = types.ModuleType("skfolio"), types.ModuleType("skfolio.optimization")
+found[1].BaseOptimization = BaseOptimization
+sys.modules.update({module.__name__: module for module in found})
+
+import numpy as np
+import sharpen
+from sharpen.skfolio import SparseTangentPortfolio
+from sklearn.base import clone
+
+X = np.random.default_rng(1).normal(0.001, 0.01, (100, 8))
+made = SparseTangentPortfolio(
+    3, max_weights=0.5, portfolio_params={"name": "a"}, previous_weights=0.1
+)
+again = clone(made).set_params(min_weights=0)
+assert isinstance(again, BaseOptimization) and isinstance(again, sharpen.SparseTangentPortfolio)
+assert again.cardinality == 3 and again.max_weights == 0.5 and again.raise_on_failure
+kind, weights, params, previous = again.fit(X).predict(X)
+same = sharpen.SparseTangentPortfolio(3, max_weights=0.5, min_weights=0).fit(X)
+assert (weights == same.weights_).all() and params == {"name": "a"} and previous == 0.1
+assert set(made.get_params()) == set(same.get_params()) | {
+    "portfolio_params", "fallback", "raise_on_failure"
+}
+try:
+    SparseTangentPortfolio(3, max_wieghts=1)
+except TypeError as error:
+    assert "max_wieghts" in str(error)
+else:
+    raise AssertionError
+"""
+
+
+def test_what_skfolio_asks_for_is_there():
+    """skfolio itself is no part of these tests: bench/peers/tests has one with it."""
+    ran = subprocess.run([sys.executable, "-c", FAKE_SKFOLIO], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_wrong_data_is_refused(X):
     twice = X.copy()
     twice.columns = ["A", "A", *X.columns[2:]]
