@@ -1,9 +1,10 @@
 // Our layer from C++, for the comparison with its peers: one problem in, one JSON object out.
 //   layer_peer PROBLEM.bin THREADS SECONDS
-// The file (bench/peers/sharpen_peers/problem.py) holds int64 n, B, k; then, as doubles, mu (B, n),
-// Sigma (B, n, n), dL/dw (B, n), and the reference's w and dL/dmu (B, n). Times are wall clock, in
-// seconds; warm ones are medians over at least five calls and for about SECONDS. There are none if
-// the first answer is wrong.
+// The file (bench/peers/sharpen_peers/problem.py) holds int64 n, B, k, the number S of signals and
+// that of groups (0: no limits); then, as doubles, sigma, the largest weight and that of a group;
+// mu (S, B, n), Sigma (B, n, n), dL/dw (B, n), and the reference's w and dL/dmu (S, B, n). Calls
+// take one signal after the other. Times are wall clock, in seconds; warm ones are medians over at
+// least five calls and for about SECONDS. There are none if the first answers are wrong.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,31 +31,57 @@ constexpr double kBeta = 5.0;
 constexpr double kTolerance[] = {1e-8, 1e-6};
 
 struct Problem {
-  Index n = 0, B = 0, k = 0;
-  std::vector<double> mu, Sigma, dL_dw, w, dL_dmu;
+  Index n = 0, B = 0, k = 0, signals = 0, groups = 0;
+  std::vector<double> limits, mu, Sigma, dL_dw, w, dL_dmu;
 
   explicit Problem(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    std::int64_t sizes[3] = {};
+    std::int64_t sizes[5] = {};
     file.read(reinterpret_cast<char*>(sizes), sizeof sizes);
     n = sizes[0];
     B = sizes[1];
     k = sizes[2];
-    if (!file || n < 1 || B < 1 || n > 10000 || B > 10000)
+    signals = sizes[3];
+    groups = sizes[4];
+    if (!file || n < 1 || B < 1 || n > 10000 || B > 10000 || signals < 1 || signals > 100)
       throw std::runtime_error(path + ": not a problem of the comparison");
     const auto read = [&](std::vector<double>& to, Index count) {
       to.resize(static_cast<std::size_t>(count));
       file.read(reinterpret_cast<char*>(to.data()),
                 static_cast<std::streamsize>(to.size() * sizeof(double)));
     };
-    read(mu, B * n);
+    read(limits, 3);
+    read(mu, signals * B * n);
     read(Sigma, B * n * n);
     read(dL_dw, B * n);
-    read(w, B * n);
-    read(dL_dmu, B * n);
+    read(w, signals * B * n);
+    read(dL_dmu, signals * B * n);
     if (!file) throw std::runtime_error(path + ": too short");
   }
+
+  // (B, n) of one signal.
+  ConstMat of(const std::vector<double>& all, Index signal) const {
+    return {all.data() + signal * B * n, B, n};
+  }
 };
+
+// Long only, no weight above the largest, groups that take turns, and the capital.
+layer::Limits limits_of(const Problem& problem) {
+  const auto n = static_cast<std::size_t>(problem.n);
+  layer::Limits limits;
+  limits.lower.assign(n, 0.0);
+  limits.upper.assign(n, problem.limits[1]);
+  for (Index group = 0; group < problem.groups; ++group) {
+    layer::LimitRow row{.name = fmt::format("group {}", group), .coefficients = {}};
+    for (Index i = 0; i < problem.n; ++i)
+      row.coefficients.push_back(i % problem.groups == group ? 1.0 : 0.0);
+    row.upper = problem.limits[2];
+    limits.rows.push_back(std::move(row));
+  }
+  limits.rows.push_back(
+      {.name = "capital", .coefficients = std::vector<double>(n, 1.0), .upper = 1.0});
+  return limits;
+}
 
 // Everything that does not depend on mu.
 struct Layer {
@@ -82,19 +109,25 @@ struct Layer {
     mode.reoptimization = layer::Reoptimization::masked;
     mode.sizing.kind = layer::Sizing::volatility;
     mode.sizing.target_volatility = 1.0;
+    if (problem.groups > 0) {
+      layer::LimitSchedule schedule;
+      schedule.limits.push_back(limits_of(problem));
+      mode.limits = std::make_shared<const layer::LimitSchedule>(std::move(schedule));
+      mode.objective = {.kind = layer::Objective::expected_return, .volatility = problem.limits[0]};
+    }
     layer = std::make_unique<layer::SparseTangent>(mode, *risk);
     cache = std::make_unique<layer::LayerCache>(*layer, problem.B, threads.count());
   }
 };
 
 // Largest |got - want| / |want| over the instances; NaN reads as beyond all bounds.
-double worst_error(const std::vector<double>& got, const std::vector<double>& want, Index n) {
+double worst_error(ConstMat got, ConstMat want) {
   double worst = 0.0;
-  for (std::size_t first = 0; first < got.size(); first += static_cast<std::size_t>(n)) {
+  for (Index row = 0; row < got.rows; ++row) {
     double error = 0.0, size = 0.0;
-    for (std::size_t i = first; i < first + static_cast<std::size_t>(n); ++i) {
-      error += (got[i] - want[i]) * (got[i] - want[i]);
-      size += want[i] * want[i];
+    for (Index i = 0; i < got.cols; ++i) {
+      error += (got(row, i) - want(row, i)) * (got(row, i) - want(row, i));
+      size += want(row, i) * want(row, i);
     }
     const double relative = std::sqrt(error / size);
     worst = relative >= 0.0 ? std::max(worst, relative) : 1e300;
@@ -125,17 +158,19 @@ void measure(const std::string& path, int thread_count, double budget) {
   const Problem problem(path);
   forget_peak();
   const double loaded_mb = resident_mb("VmRSS");
-  std::vector<double> w(problem.mu.size()), dL_dmu(problem.mu.size());
+  std::vector<double> w(problem.dL_dw.size()), dL_dmu(problem.dL_dw.size());
   const Mat w_view{w.data(), problem.B, problem.n}, g_view{dL_dmu.data(), problem.B, problem.n};
-  const ConstMat mu{problem.mu.data(), problem.B, problem.n};
-  const ConstMat dL_dw{problem.dL_dw.data(), problem.B, problem.n};
+  const ConstMat dL_dw = problem.of(problem.dL_dw, 0);
 
   const double start = now();
   const Threads threads(thread_count);
   Layer ours(problem, threads);
   const double constructed = now();
+  Index signal = problem.signals - 1;  // of the last call
   const auto forward = [&] {
-    ours.layer->forward(ours.samples, mu, *ours.cache, w_view, ours.outcomes, threads);
+    signal = (signal + 1) % problem.signals;
+    ours.layer->forward(ours.samples, problem.of(problem.mu, signal), *ours.cache, w_view,
+                        ours.outcomes, threads);
   };
   const auto backward = [&] { ours.layer->vjp(*ours.cache, dL_dw, g_view, threads); };
   forward();
@@ -144,15 +179,21 @@ void measure(const std::string& path, int thread_count, double budget) {
 
   double weights_error = 0.0, gradient_error = 0.0;  // the largest of the calls looked at
   const auto right = [&] {
-    weights_error = std::max(weights_error, worst_error(w, problem.w, problem.n));
-    gradient_error = std::max(gradient_error, worst_error(dL_dmu, problem.dL_dmu, problem.n));
+    weights_error = std::max(weights_error, worst_error(w_view, problem.of(problem.w, signal)));
+    gradient_error =
+        std::max(gradient_error, worst_error(g_view, problem.of(problem.dL_dmu, signal)));
     return weights_error <= kTolerance[0] && gradient_error <= kTolerance[1];
   };
-  const bool first_is_right = right();
+  bool first_are_right = right();
+  for (Index more = 1; more < problem.signals; ++more) {
+    forward();
+    backward();
+    first_are_right = right();
+  }
 
   std::vector<double> forwards, backwards;
   const double begun = now();
-  while (first_is_right &&
+  while (first_are_right &&
          (forwards.size() < 5 || (now() - begun < budget && forwards.size() < 20000))) {
     const double before = now();
     forward();
@@ -162,7 +203,7 @@ void measure(const std::string& path, int thread_count, double budget) {
     backwards.push_back(now() - between);
   }
   std::string warm;
-  if (first_is_right) {
+  if (first_are_right) {
     right();  // the last call, too
     warm = fmt::format(", \"forward\": {:.9g}, \"backward\": {:.9g}, \"calls\": {}",
                        median(forwards), median(backwards), forwards.size());

@@ -17,6 +17,8 @@ import numpy as np
 
 from . import negative, sparse
 from .layers import PEERS
+from .limited_layers import LIMITED_PEERS, LimitedSharpen
+from .limited_problem import make_limited_problem
 from .problem import disagreement, make_problem
 from .processes import ask
 from .results import replace_file, write_results
@@ -24,10 +26,20 @@ from .results import replace_file, write_results
 CPP = "sharpen from C++"
 HEADLINE = (100, 64)  # n, B of the ratios that have a bound
 SMALL = (20, 1)  # where the call itself is what takes the time
+LIMITED_THREADS = 1  # PIQP's solvers have one each
 
 
 def progress(text: str) -> None:
     print(f"peers: {text}", file=sys.stderr, flush=True)
+
+
+def judged(row: dict) -> dict:
+    """The row of a layer; one that is wrong says so."""
+    if "weights_error" in row:
+        why = disagreement(row["weights_error"], row["gradient_error"], row["tolerance"])
+        if why:
+            row |= {"status": "disagrees", "reason": why}
+    return row
 
 
 class Run:
@@ -56,12 +68,7 @@ class Run:
             command += [str(settings.threads), budget]
             scope, tolerance = PEERS[name].scope, PEERS[name].tolerance
         row = {"peer": name, "scope": scope, "n": n, "B": B, "tolerance": tolerance}
-        row |= ask(command, settings.limit, settings.threads)
-        if "weights_error" in row:
-            why = disagreement(row["weights_error"], row["gradient_error"], tolerance)
-            if why:
-                row |= {"status": "disagrees", "reason": why}
-        return row
+        return judged(row | ask(command, settings.limit, settings.threads))
 
     def layers(self) -> list[dict]:
         rows = []
@@ -77,9 +84,38 @@ class Run:
     def ratios(self) -> dict:
         path, settings = self.problem(*HEADLINE), self.settings
         progress(f"ratios, n = {HEADLINE[0]}, B = {HEADLINE[1]}, all layers taking turns")
-        command = [settings.layers, "-m", "sharpen_peers.alternate", str(path)]
+        command = [settings.layers, "-m", "sharpen_peers.alternate", "plain", str(path)]
         command += [str(settings.threads), str(settings.rounds), *PEERS]
         return ask(command, 4 * settings.limit, settings.threads)
+
+    def limited(self) -> dict:
+        """The layer under limits: a row for each peer, and all of them taking turns."""
+        settings = self.settings
+        n, B = settings.limited_size
+        path = self.work / f"limited-n{n}-B{B}"
+        progress(f"layer under limits, n = {n}, B = {B}: making the problem")
+        make_limited_problem(n, B, settings.seed).save(path)
+        given = [str(LIMITED_THREADS), str(settings.seconds)]
+        rows = []
+        for name in [CPP, *LIMITED_PEERS]:
+            command = [settings.layers, "-m", "sharpen_peers.worker", name, str(path), *given]
+            command = [*command, "limited"]
+            if name == CPP:
+                command = [settings.layer_peer, f"{path}.bin", *given]
+            peer = LIMITED_PEERS.get(name, LimitedSharpen)
+            row = {"peer": name, "scope": peer.scope, "n": n, "B": B, "tolerance": peer.tolerance}
+            rows.append(judged(row | ask(command, 2 * settings.limit, LIMITED_THREADS)))
+            progress(f"layer under limits: {name}: {rows[-1]['status']}")
+        command = [settings.layers, "-m", "sharpen_peers.alternate", "limited", str(path)]
+        command += [str(LIMITED_THREADS), str(settings.rounds), *LIMITED_PEERS]
+        ratios = ask(command, 8 * settings.limit, LIMITED_THREADS)
+        return {"n": n, "B": B, "rows": rows, "ratios": ratios}
+
+    def witness(self) -> dict:
+        settings = self.settings
+        progress("our solver under limits against PIQP, on random limits")
+        command = [settings.layers, "-m", "sharpen_peers.witness", str(settings.witnessed)]
+        return ask([*command, str(settings.seed)], 4 * settings.limit, settings.threads)
 
     def overhead(self) -> dict:
         """What the way through Python adds to the smallest call, in seconds."""
@@ -92,19 +128,28 @@ class Run:
         return {"status": "ok", "calls": outer["calls"], **added}
 
     def sparse(self) -> list[dict]:
-        rows, settings = [], self.settings
+        settings = self.settings
         found = sparse.problems(settings.sizes, settings.seed, settings.data)
-        for number, (problem, (mu, Sigma, k)) in enumerate(found.items()):
-            path = self.work / f"sparse-{number}.npz"
-            np.savez(path, mu=mu, Sigma=Sigma, k=k)
-            for solver in sparse.SOLVERS:
+        return self.chosen("sparse", found, list(sparse.SOLVERS), settings.mip_limit)
+
+    def capped(self) -> list[dict]:
+        settings = self.settings
+        found = sparse.capped_problems(settings.capped_sizes, settings.seed, settings.data)
+        return self.chosen("capped", found, sparse.CAPPED_SOLVERS, settings.capped_limit)
+
+    def chosen(self, what: str, found: dict, solvers: list[str], limit: float) -> list[dict]:
+        rows, settings = [], self.settings
+        for number, (problem, (mu, Sigma, k, *cap)) in enumerate(found.items()):
+            path = self.work / f"{what}-{number}.npz"
+            np.savez(path, mu=mu, Sigma=Sigma, k=k, **({"cap": cap[0]} if cap else {}))
+            for solver in solvers:
                 command = [settings.portfolios, "-m", "sharpen_peers.sparse", solver, str(path)]
-                command += [str(settings.mip_limit), str(settings.threads)]
+                command += [str(limit), str(settings.threads)]
                 row = {"problem": problem, "n": len(mu), "k": k, "solver": solver}
                 # A solver looks at its clock when it pleases; the process ends in any case.
-                row |= ask(command, 2 * settings.mip_limit + 30, settings.threads)
+                row |= ask(command, 2 * limit + 30, settings.threads)
                 rows.append(row)
-                progress(f"sparse, {problem}: {solver}: {row['status']}, {row.get('sharpe')}")
+                progress(f"{what}, {problem}: {solver}: {row['status']}, {row.get('sharpe')}")
         return rows
 
     def negative(self) -> list[dict]:
@@ -155,6 +200,10 @@ def arguments() -> argparse.Namespace:
     settings.limit = 60.0 if quick else 240.0  # per row
     settings.rounds = 10 if quick else 40
     settings.mip_limit = 3.0 if quick else 40.0
+    settings.limited_size = (200, 2) if quick else (200, 64)
+    settings.capped_sizes = [20] if quick else [50, 100]
+    settings.capped_limit = 3.0 if quick else 60.0
+    settings.witnessed = 20 if quick else 300
     return settings
 
 
@@ -178,8 +227,12 @@ def main() -> int:
         "ratios": run.ratios(),
         "overhead": run.overhead(),
         "layers": run.layers(),
+        "limited": run.limited(),
+        "witness": run.witness(),
         "sparse": run.sparse(),
         "mip_limit": settings.mip_limit,
+        "capped": run.capped(),
+        "capped_limit": settings.capped_limit,
         "negative": run.negative(),
     }
     results["seconds"] = time.time() - begun

@@ -1,7 +1,7 @@
 """The ratios with a bound: every layer in one process, taking turns, so that what else the machine
 does falls on all alike.
 
-    python -m sharpen_peers.alternate PROBLEM THREADS ROUNDS PEER...
+    python -m sharpen_peers.alternate KIND PROBLEM THREADS ROUNDS PEER...
 
 Prints {peer: seconds of forward + backward, the median over rounds}. A turn of a quick peer is
 twelve calls, of which the last ten are timed: each finds its own caches warm. A peer that cannot be
@@ -17,25 +17,28 @@ import sys
 import time
 import warnings
 
-from .layers import PEERS, TorchPeer
-from .problem import Problem, disagreement, worst_error
+from .kinds import KINDS
+from .layers import TorchPeer
+from .problem import disagreement, worst_error
 
 SLOW = 0.02  # seconds; a turn of such a peer is one call, in the first three rounds only
 
 
-def ready(name: str, problem: Problem, threads: int) -> TorchPeer | str:
-    """The peer after its first call, or why there is none."""
-    peer = PEERS[name]()
+def ready(peer: TorchPeer, problem, threads: int) -> TorchPeer | str:
+    """The peer after a first call for each of its signals, or why there is none."""
     try:
         peer.load()
         peer.construct(problem, threads)
-        peer.forward()
-        peer.backward()
+        for _ in range(peer.signals):
+            peer.forward()
+            peer.backward()
+            w, gradient = peer.wanted(problem)
+            errors = worst_error(peer.weights(), w), worst_error(peer.gradients(), gradient)
+            if why := disagreement(*errors, peer.tolerance):
+                return why
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    gradient = problem.dL_dmu if peer.scope == "layer" else problem.dL_dm
-    errors = worst_error(peer.weights(), problem.w), worst_error(peer.gradients(), gradient)
-    return disagreement(*errors, peer.tolerance) or peer
+    return peer
 
 
 def turn(peer: TorchPeer, calls: int) -> list[float]:
@@ -51,10 +54,11 @@ def turn(peer: TorchPeer, calls: int) -> list[float]:
     return times
 
 
-def main(path: str, threads: int, rounds: int, names: list[str]) -> None:
+def main(kind: str, path: str, threads: int, rounds: int, names: list[str]) -> None:
     warnings.simplefilter("ignore")
-    problem = Problem.load(pathlib.Path(path))
-    tried = {name: ready(name, problem, threads) for name in names}
+    known, load = KINDS[kind]
+    problem = load(pathlib.Path(path))
+    tried = {name: ready(known[name](), problem, threads) for name in names}
     peers = {name: peer for name, peer in tried.items() if isinstance(peer, TorchPeer)}
     slow = {name for name, peer in peers.items() if turn(peer, 1)[0] > SLOW}
     times: dict[str, list[float]] = {name: [] for name in peers}
@@ -69,4 +73,4 @@ def main(path: str, threads: int, rounds: int, names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5:])

@@ -28,6 +28,7 @@ class TorchPeer:
     tolerance = (1e-8, 1e-6)
     packages: tuple[str, ...] = ("torch",)
     note = ""  # what a reader of the row must know
+    signals = 1  # as many calls have signals of their own
 
     def load(self) -> None:
         for name in self.packages:
@@ -53,6 +54,10 @@ class TorchPeer:
 
         (self.gradient,) = torch.autograd.grad(self.w, self.signal, self.g)
         return self.gradient
+
+    def wanted(self, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+        """Weights and gradient of the reference, for the last call."""
+        return problem.w, problem.dL_dmu if self.scope == "layer" else problem.dL_dm
 
     def weights(self) -> np.ndarray:
         return self.w.detach().numpy()
@@ -160,6 +165,15 @@ class ClosedFormInverse(ClosedForm):
         return (m.unsqueeze(1) @ self.inverse).squeeze(1)
 
 
+CLARABEL = {
+    "solve_method": "Clarabel",
+    "tol_gap_abs": 1e-12,
+    "tol_gap_rel": 1e-12,
+    "tol_feas": 1e-12,
+}
+SCS = {"solve_method": "SCS", "eps_abs": 1e-8, "eps_rel": 1e-8}
+
+
 class CvxpyLayers(TorchPeer):
     """The paper's formulation: two conic solves by CVXPYlayers (diffcp), our mask between them.
 
@@ -201,16 +215,11 @@ class CvxpyLayers(TorchPeer):
 
 
 class CvxpyLayersClarabel(CvxpyLayers):
-    solver = {
-        "solve_method": "Clarabel",
-        "tol_gap_abs": 1e-12,
-        "tol_gap_rel": 1e-12,
-        "tol_feas": 1e-12,
-    }
+    solver = CLARABEL
 
 
 class CvxpyLayersScs(CvxpyLayers):
-    solver = {"solve_method": "SCS", "eps_abs": 1e-8, "eps_rel": 1e-8}
+    solver = SCS
 
 
 class QpPeer(TorchPeer):

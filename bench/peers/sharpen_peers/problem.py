@@ -49,17 +49,23 @@ class Problem:
 
     def save(self, path: pathlib.Path) -> None:
         np.savez(path.with_suffix(".npz"), **dataclasses.asdict(self))
-        # What layer_peer.cpp reads: three int64, then mu, Sigma, g, w and dL_dmu as doubles.
-        with open(path.with_suffix(".bin"), "wb") as file:
-            np.array([self.n, self.B, self.k], dtype=np.int64).tofile(file)
-            for array in (self.mu, self.Sigma, self.g, self.w, self.dL_dmu):
-                np.ascontiguousarray(array, dtype=np.float64).tofile(file)
+        write_binary(self, path, signals=1)
 
     @staticmethod
     def load(path: pathlib.Path) -> Problem:
         with np.load(path.with_suffix(".npz")) as file:
             arrays = {name: file[name] for name in file.files}
         return Problem(**{**arrays, "k": int(arrays["k"])})
+
+
+def write_binary(problem, path: pathlib.Path, signals: int, groups: int = 0, limits=(0, 0, 0)):
+    """What layer_peer.cpp reads: five int64, then doubles."""
+    with open(path.with_suffix(".bin"), "wb") as file:
+        sizes = [problem.n, problem.B, problem.k, signals, groups]
+        np.array(sizes, dtype=np.int64).tofile(file)
+        arrays = (limits, problem.mu, problem.Sigma, problem.g, problem.w, problem.dL_dmu)
+        for array in arrays:
+            np.ascontiguousarray(array, dtype=np.float64).tofile(file)
 
 
 def simulated_returns(rng: np.random.Generator, rows: int, n: int) -> np.ndarray:

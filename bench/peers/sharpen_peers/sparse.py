@@ -3,9 +3,9 @@
     max mu^T w / sqrt(w^T Sigma w)   s.t.  1^T w = 1, -2 <= w_i <= 2, at most k non-zero
 
 is what the packages solve, as a mixed-integer cone program. Ours has no bound on a weight; its
-answer counts as comparable if it respects the bound, too. Sharpe ratios are computed here, from the
-weights; a name counts as held from a millionth of the largest weight on. Every solve runs in a
-process of its own:
+answer counts as comparable if it respects the bound, too. With a cap, all solve the same problem,
+0 <= w_i <= cap in the place of the bound. Sharpe ratios are computed here, from the weights; a name
+counts as held from a millionth of the largest weight on. Every solve runs in a process of its own:
 
     python -m sharpen_peers.sparse SOLVER PROBLEM.npz SECONDS THREADS
 """
@@ -23,6 +23,7 @@ import warnings
 import numpy as np
 
 BOUND = 2.0
+CAPS = ((5, 0.3), (10, 0.15))  # k and the cap, long only
 
 
 def simulated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -59,6 +60,16 @@ def problems(sizes: list[int], seed: int, data: pathlib.Path) -> dict[str, tuple
     return found
 
 
+def capped_problems(sizes: list[int], seed: int, data: pathlib.Path) -> dict[str, tuple]:
+    """(mu, Sigma, k, cap) by name, long only."""
+    moments = problems([n for n in sizes if n >= 20], seed, data)
+    return {
+        f"{name}, w <= {cap:.0%}": (mu, Sigma, k, cap)
+        for name, (mu, Sigma, _) in moments.items()
+        for k, cap in CAPS
+    }
+
+
 def sharpe(w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray) -> float:
     risk = float(w @ Sigma @ w)
     return float(mu @ w) / risk**0.5 if risk > 0 else 0.0
@@ -72,12 +83,29 @@ def best_on(K: np.ndarray, mu: np.ndarray, Sigma: np.ndarray) -> float:
     return float(np.sqrt(max(0.0, m @ a - (B**2 / b.sum() if B < 0 else 0.0))))
 
 
+def unmet(w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray, cap: float) -> float:
+    """By how much, of the largest expected return, the names that are held miss the conditions of
+    the largest Sharpe ratio under the cap: what it gains per unit of weight is the same for all
+    below the cap, and not less for those at it. They are sufficient, as the ratio is quasiconcave
+    where the return is positive."""
+    held = np.flatnonzero(w > 0.0)
+    gain = (mu - (mu @ w) / (w @ Sigma @ w) * (Sigma @ w))[held]
+    capped = w[held] >= cap * (1.0 - 1e-9)
+    if capped.all():
+        return 0.0
+    level = gain[~capped]
+    over = (level.max() - gain[capped]).max(initial=0.0)
+    return float(max(level.max() - level.min(), over) / np.abs(mu[held]).max())
+
+
 def ours(optimizer: str):
-    def solve(mu, Sigma, k, limit, threads):
+    def solve(mu, Sigma, k, cap, limit, threads):
         import sharpen
 
+        limits = {} if cap is None else {"long_only": True, "max_weight": cap}
+
         def call():
-            return sharpen.solve((mu, Sigma), k=k, optimizer=optimizer, threads=threads)
+            return sharpen.solve((mu, Sigma), k=k, optimizer=optimizer, threads=threads, **limits)
 
         portfolio = call()
         times = []
@@ -90,7 +118,7 @@ def ours(optimizer: str):
     return solve
 
 
-def skfolio(mu, Sigma, k, limit, threads):
+def skfolio(mu, Sigma, k, cap, limit, threads):
     from skfolio import RiskMeasure
     from skfolio.optimization import MeanRisk, ObjectiveFunction
     from skfolio.prior import BasePrior, ReturnDistribution
@@ -114,8 +142,8 @@ def skfolio(mu, Sigma, k, limit, threads):
         risk_measure=RiskMeasure.STANDARD_DEVIATION,
         prior_estimator=Given(mu, Sigma),
         cardinality=k,
-        min_weights=-BOUND,
-        max_weights=BOUND,
+        min_weights=-BOUND if cap is None else 0.0,
+        max_weights=BOUND if cap is None else cap,
         budget=1.0,
         solver="SCIP",
         solver_params={"scip_params": {"limits/time": limit}},
@@ -125,19 +153,19 @@ def skfolio(mu, Sigma, k, limit, threads):
     return np.asarray(model.weights_, dtype=float), time.perf_counter() - start
 
 
-def riskfolio(mu, Sigma, k, limit, threads):
+def riskfolio(mu, Sigma, k, cap, limit, threads):
     import pandas as pd
     import riskfolio as rp
 
     names = [f"A{i}" for i in range(len(mu))]
+    sides = {"sht": True, "uppersht": BOUND, "upperlng": BOUND, "budgetsht": BOUND * k}
+    if cap is not None:
+        sides = {"sht": False, "upperlng": cap}
     portfolio = rp.Portfolio(
         returns=pd.DataFrame(np.vstack([mu, mu]), columns=names),
         card=k,
-        sht=True,
-        uppersht=BOUND,
-        upperlng=BOUND,
         budget=1.0,
-        budgetsht=BOUND * k,
+        **sides,
     )
     portfolio.mu = pd.DataFrame(mu[None, :], columns=names)
     portfolio.cov = pd.DataFrame(Sigma, index=names, columns=names)
@@ -151,7 +179,9 @@ def riskfolio(mu, Sigma, k, limit, threads):
     return w.to_numpy()[:, 0], seconds
 
 
-def judged(name: str, w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray, k: int) -> dict:
+def judged(
+    name: str, w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray, k: int, cap: float | None = None
+) -> dict:
     """What the weights are worth. Ours must be the best that their own names allow."""
     if not np.isfinite(w).all():
         return {"status": "failed", "reason": "weights that are not finite"}
@@ -163,7 +193,9 @@ def judged(name: str, w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray, k: int) 
         "largest_of_net": largest / abs(net) if abs(net) > 1e-9 * largest else None,
         "status": "ok",
     }
-    if len(held) > k:
+    if len(held) > k and cap is not None:
+        result |= {"status": "too many names", "reason": f"{len(held)} where {k} are allowed"}
+    elif len(held) > k:
         result["status"] = "too many names"
         result["largest_only"] = best_on(np.argsort(-np.abs(w))[:k], mu, Sigma)
         result["reason"] = (
@@ -172,6 +204,14 @@ def judged(name: str, w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray, k: int) 
         )
     elif not len(held):
         result |= {"status": "failed", "reason": "no position"}
+    elif cap is not None and max(-w.min(), largest - cap, abs(net - 1.0)) > 1e-5:
+        result["status"] = "outside the limits"
+        result["reason"] = f"weights of {w.min():.3g} to {largest:.3g} that add up to {net:.6g}"
+    elif name.startswith("sharpen") and cap is not None:
+        missed = unmet(w, mu, Sigma, cap)
+        if not missed <= 1e-8:
+            result["status"] = "disagrees"
+            result["reason"] = f"not the best of its names: {missed:.2g} is still to be gained"
     elif name.startswith("sharpen"):
         best = best_on(held, mu, Sigma)
         if not abs(result["sharpe"] - best) <= 1e-8 * best:
@@ -187,6 +227,7 @@ SOLVERS = {
     "skfolio, SCIP": skfolio,
     "Riskfolio-Lib, SCIP": riskfolio,
 }
+CAPPED_SOLVERS = ["sharpen greedy", "sharpen swap", "skfolio, SCIP", "Riskfolio-Lib, SCIP"]
 
 
 def main(name: str, path: str, limit: float, threads: int) -> None:
@@ -196,8 +237,9 @@ def main(name: str, path: str, limit: float, threads: int) -> None:
     os.dup2(2, 1)
     with np.load(path) as file:
         mu, Sigma, k = file["mu"], file["Sigma"], int(file["k"])
-    w, seconds = SOLVERS[name](mu, Sigma, k, limit, threads)
-    result = judged(name, w, mu, Sigma, k)
+        cap = float(file["cap"]) if "cap" in file else None
+    w, seconds = SOLVERS[name](mu, Sigma, k, cap, limit, threads)
+    result = judged(name, w, mu, Sigma, k, cap)
     result |= {"seconds": seconds, "stopped": seconds >= 0.95 * limit}
     print(json.dumps(result), file=answer, flush=True)
 

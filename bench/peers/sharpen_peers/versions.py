@@ -3,7 +3,7 @@
 import importlib.metadata as metadata
 import json
 
-PACKAGES = """sharpen torch numpy scipy cvxpy cvxpylayers diffcp clarabel scs qpth proxsuite
+PACKAGES = """sharpen torch numpy scipy cvxpy cvxpylayers diffcp clarabel scs qpth proxsuite piqp
 PyPortfolioOpt skfolio Riskfolio-Lib PySCIPOpt""".split()
 
 

@@ -1,10 +1,10 @@
 """Measures one peer on one problem, in a process of its own.
 
-    python -m sharpen_peers.worker PEER PROBLEM THREADS SECONDS
+    python -m sharpen_peers.worker PEER PROBLEM THREADS SECONDS [limited]
 
 Prints a JSON object after every stage, the last one complete, so that a run cut short still says
 what it has seen. Times are wall clock, in seconds; warm ones are medians. A peer whose first answer
-is wrong is not timed any further.
+is wrong, for any of its signals, is not timed any further. `limited`: the layer under limits.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import sys
 import time
 import warnings
 
-from .layers import PEERS
-from .problem import Problem, disagreement, worst_error
+from .kinds import KINDS
+from .problem import disagreement, worst_error
 
 
 def resident_mb(what: str) -> float:
@@ -42,15 +42,16 @@ def say(result: dict) -> None:
     print(json.dumps({**result, "peak_mb": resident_mb("VmHWM")}), flush=True)
 
 
-def main(name: str, path: str, threads: int, budget: float) -> None:
+def main(name: str, path: str, threads: int, budget: float, kind: str = "plain") -> None:
     warnings.simplefilter("ignore")
     result: dict = {}
-    peer = PEERS[name]()
+    peers, load = KINDS[kind]
+    peer = peers[name]()
     clock = time.perf_counter
     start = clock()
     peer.load()
     result["import"] = clock() - start
-    problem = Problem.load(pathlib.Path(path))
+    problem = load(pathlib.Path(path))
     forget_peak()
     result["loaded_mb"] = resident_mb("VmRSS")
 
@@ -64,18 +65,21 @@ def main(name: str, path: str, threads: int, budget: float) -> None:
     peer.backward()
     result["first"] = clock() - start
 
-    gradient = problem.dL_dmu if peer.scope == "layer" else problem.dL_dm
-
     def right() -> bool:
         """Whether this call's answer is right; errors are the largest of all calls looked at."""
-        found = worst_error(peer.weights(), problem.w), worst_error(peer.gradients(), gradient)
+        w, gradient = peer.wanted(problem)
+        found = worst_error(peer.weights(), w), worst_error(peer.gradients(), gradient)
         for what, error in zip(("weights_error", "gradient_error"), found):
             result[what] = max(error, result.get(what, 0.0))
         return not disagreement(*found, peer.tolerance)
 
-    first_is_right = right()
+    all_are_right = right()
+    for _ in range(peer.signals - 1):
+        peer.forward()
+        peer.backward()
+        all_are_right = right() and all_are_right
     say(result)
-    if not first_is_right:
+    if not all_are_right:
         return
 
     forwards: list[float] = []
@@ -98,5 +102,5 @@ def main(name: str, path: str, threads: int, budget: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), *sys.argv[5:])
     os._exit(0)  # the answer is out

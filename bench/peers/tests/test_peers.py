@@ -9,9 +9,17 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from sharpen_peers import alternate, negative, sparse, tables, worker  # noqa: E402
+from sharpen_peers import alternate, negative, sparse, tables, witness, worker  # noqa: E402
 from sharpen_peers.chart import chart, spread  # noqa: E402
 from sharpen_peers.layers import PEERS  # noqa: E402
+from sharpen_peers.limited_layers import LIMITED_PEERS  # noqa: E402
+from sharpen_peers.limited_problem import (  # noqa: E402
+    SIGMA,
+    UPPER,
+    LimitedProblem,
+    limit_rows,
+    make_limited_problem,
+)
 from sharpen_peers.problem import (  # noqa: E402
     BETA,
     Problem,
@@ -24,6 +32,7 @@ from sharpen_peers.results import (  # noqa: E402
     BEGIN,
     END,
     bench_lines,
+    swap_over_mip,
     write_docs,
     write_results,
     wrong_answers,
@@ -33,6 +42,11 @@ from sharpen_peers.results import (  # noqa: E402
 @pytest.fixture(scope="module")
 def problem():
     return make_problem(12, 9, seed=5)
+
+
+@pytest.fixture(scope="module")
+def limited():
+    return make_limited_problem(40, 2, seed=5)
 
 
 def test_the_reference_has_unit_risk_and_both_faces(problem):
@@ -67,7 +81,7 @@ def test_the_same_seed_gives_the_same_problem_and_it_survives_a_file(problem, tm
         assert (getattr(loaded, name) == getattr(problem, name)).all()
     assert loaded.k == problem.k
     doubles = 12 * 9 * 4 + 9 * 12 * 12
-    assert (tmp_path / "p.bin").stat().st_size == 8 * (3 + doubles)
+    assert (tmp_path / "p.bin").stat().st_size == 8 * (5 + 3 + doubles)
 
 
 def formulas():
@@ -105,6 +119,91 @@ def test_ours_is_made_with_the_threads_of_all(problem):
         sharpen.set_threads(0)
 
 
+def test_the_reference_under_limits_keeps_them_and_no_feasible_portfolio_earns_more(limited):
+    A, b = limit_rows(limited.n)
+    assert (limited.w >= 0).all() and (limited.w <= UPPER + 1e-15).all()
+    assert (limited.w @ A.T <= b + 1e-12).all()
+    assert ((limited.w == UPPER).sum(axis=2) > 0).all() and ((limited.w == 0).sum(axis=2) > 0).all()
+    risk = np.einsum("sbi,bij,sbj->sb", limited.w, limited.Sigma, limited.w)
+    np.testing.assert_allclose(risk, SIGMA**2, rtol=1e-10)
+    m = limited.p * limited.mu
+    best = (m * limited.w).sum(axis=2)
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        other = limited.w + 0.02 * rng.standard_normal(limited.w.shape)
+        other = np.clip(other, 0.0, UPPER)
+        other /= np.maximum(1.0, (other @ A.T / b).max(axis=2))[:, :, None]
+        risk = np.einsum("sbi,bij,sbj->sb", other, limited.Sigma, other)
+        other *= np.minimum(1.0, SIGMA / np.sqrt(risk))[:, :, None]
+        assert ((m * other).sum(axis=2) <= best + 1e-12).all()
+
+
+def test_the_problem_under_limits_survives_a_file(limited, tmp_path):
+    limited.save(tmp_path / "p")
+    loaded = LimitedProblem.load(tmp_path / "p")
+    for name in ("mu", "Sigma", "p", "theta", "g", "w", "dL_dmu", "dL_dm"):
+        assert (getattr(loaded, name) == getattr(limited, name)).all()
+    assert loaded.k == limited.k == 4
+
+
+def agrees(name, limited):
+    peer = LIMITED_PEERS[name]()
+    peer.load()
+    peer.construct(limited, 1)
+    for _ in range(peer.signals + 1):
+        peer.forward()
+        peer.backward()
+        w, gradient = peer.wanted(limited)
+        assert worst_error(peer.weights(), w) <= peer.tolerance[0], name
+        assert worst_error(peer.gradients(), gradient) <= peer.tolerance[1], name
+
+
+def test_our_layer_under_limits_agrees_with_the_reference(limited):
+    agrees("sharpen from PyTorch", limited)
+
+
+def test_every_layer_under_limits_agrees_with_the_reference(limited):
+    for package in ("piqp", "proxsuite", "qpth.qp", "cvxpylayers.torch"):
+        pytest.importorskip(package)
+    for name in LIMITED_PEERS:
+        agrees(name, limited)
+
+
+def test_skfolio_validates_our_estimator():
+    pytest.importorskip("skfolio")
+    import pandas as pd
+    from sharpen.skfolio import SparseTangentPortfolio
+    from skfolio.model_selection import WalkForward, cross_val_predict
+    from skfolio.optimization import EqualWeighted
+
+    rng = np.random.default_rng(7)
+    returns = rng.normal(4e-4, 8e-3, (300, 1)) + rng.normal(2e-4, 0.01, (300, 10))
+    dates = pd.bdate_range("2024-01-01", periods=300)
+    X = pd.DataFrame(returns, index=dates, columns=[f"A{i}" for i in range(10)])
+    cv = WalkForward(train_size=100, test_size=50)
+    model = SparseTangentPortfolio(4, min_weights=0, max_weights=0.4)
+    found = cross_val_predict(model, X, cv=cv)
+    assert len(found.portfolios) == 4
+    for portfolio in found.portfolios:
+        assert (portfolio.weights <= 0.4 + 1e-12).all() and (portfolio.weights > 0).sum() <= 4
+    first = model.fit(X.iloc[:100]).weights_
+    np.testing.assert_allclose(found.portfolios[0].returns, X.iloc[100:150].to_numpy() @ first)
+    costly = model.set_params(max_turnover=0.4, transaction_costs=1e-4)
+    held = cross_val_predict(costly, X, cv=cv).portfolios
+    for before, after in zip(held, held[1:]):
+        assert np.abs(after.weights - before.weights).max() <= 0.4 + 1e-12
+    limits = {"min_weights": 0, "max_weights": 0.4}
+    impossible = SparseTangentPortfolio(2, fallback=EqualWeighted(), **limits)
+    assert (cross_val_predict(impossible, X, cv=cv).portfolios[0].weights == 0.1).all()
+
+
+def test_slow_our_solver_under_limits_agrees_with_piqp():
+    pytest.importorskip("piqp")
+    found = witness.testify(40, 3)
+    assert found["wrong"] == [] and found["largest_error"] <= 1e-7
+    assert found["impossible"] > 0 and found["values"] > 500
+
+
 class Wrong(PEERS["closed form, stored inverse"]):
     def solve(self, mu):
         return 1.001 * super().solve(mu)
@@ -125,7 +224,8 @@ def test_a_wrong_answer_is_not_timed(problem, tmp_path, monkeypatch, capsys):
     assert tables.layer_cell([row]).splitlines()[-1] == (
         "| wrong | – | – | – | – | 1e-03 | 1e-03 | – | disagrees: off |"
     )
-    alternate.main(str(tmp_path / "p"), 1, 1, ["right", "wrong", "closed form, cholesky_solve"])
+    names = ["right", "wrong", "closed form, cholesky_solve"]
+    alternate.main("plain", str(tmp_path / "p"), 1, 1, names)
     found = last_object(capsys.readouterr().out)
     assert set(found) == {"why", "right", "closed form, cholesky_solve"}
     assert found["why"] == {"wrong": "weights off by 1.0e-03, more than 1e-08"}
@@ -175,6 +275,38 @@ def test_weights_of_ours_must_be_the_best_on_their_names():
     assert sparse.judged("skfolio, SCIP", off, mu, Sigma, 2)["status"] == "ok"
     found = sparse.judged("sharpen swap", off, mu, Sigma, 2)
     assert found["status"] == "disagrees" and "its names reach 1.73205" in found["reason"]
+
+
+def test_weights_under_a_cap_must_be_the_best_on_their_names():
+    mu, Sigma, k, cap = np.array([3.0, 1.0, 2.0, 9.0]), np.eye(4), 3, 0.4
+    right = np.array([0.4, 0.92 / 4.2, 1.6 / 4.2, 0.0])  # without a cap (3, 1, 2) / 6
+    for name in ("sharpen swap", "skfolio, SCIP"):
+        found = sparse.judged(name, right, mu, Sigma, k, cap)
+        assert found["status"] == "ok" and found["held"] == 3
+        found = sparse.judged(name, np.full(4, 0.25), mu, Sigma, k, cap)
+        assert found["status"] == "too many names"
+        for wrong in (1.01 * right, right + [0.1, -0.1, 0, 0], np.array([0.7, -0.1, 0.4, 0.0])):
+            found = sparse.judged(name, wrong, mu, Sigma, k, cap)
+            assert found["status"] == "outside the limits"
+    off = np.array([0.4, 0.21, 0.39, 0.0])
+    assert sparse.judged("skfolio, SCIP", off, mu, Sigma, k, cap)["status"] == "ok"
+    assert sparse.judged("sharpen swap", off, mu, Sigma, k, cap)["status"] == "disagrees"
+
+
+def test_ours_is_compared_with_the_best_valid_answer_of_the_others():
+    def row(problem, solver, sharpe, status="ok"):
+        return {"problem": problem, "solver": solver, "sharpe": sharpe, "status": status}
+
+    rows = [row("a", "sharpen swap", 2.0), row("a", "skfolio, SCIP", 1.0)]
+    rows += [row("b", "sharpen swap", 3.0), row("b", "skfolio, SCIP", 2.0)]
+    assert swap_over_mip(rows) == 1.5
+    rows += [row("b", "Riskfolio-Lib, SCIP", 4.0, "too many names")]
+    assert swap_over_mip(rows) == 1.5
+    rows += [row("c", "sharpen swap", 1.0), row("c", "sharpen greedy", 2.0)]
+    assert swap_over_mip(rows) == 1.5
+    rows += [row("c", "Riskfolio-Lib, SCIP", 4.0)]
+    assert swap_over_mip(rows) == 0.25
+    assert swap_over_mip(rows[:1]) is None
 
 
 def test_ours_must_reach_the_best_of_a_negative_market():
@@ -255,6 +387,18 @@ def results_of(closed: float) -> dict:
         "ratios": ratios,
         "overhead": {"status": "ok", "forward": 12e-6, "backward": 31e-6, "calls": 5},
         "layers": rows,
+        "limited": {
+            "n": 200,
+            "B": 64,
+            "rows": [
+                {"peer": peer, "scope": "layer", "n": 200, "B": 64, "status": "ok"}
+                for peer in LIMITED_PEERS
+            ],
+            "ratios": {"status": "ok", "sharpen from PyTorch": 1e-3, "PIQP": 5e-3, "why": {}},
+        },
+        "witness": {"status": "ok", "instances": 3, "largest_error": 1e-9, "wrong": []},
+        "capped": [{**solved, "sharpe": 0.5, "seconds": 1e-4, "held": 1, "largest_of_net": 1.0}],
+        "capped_limit": 3.0,
         "sparse": [{**solved, "sharpe": 0.5, "seconds": 1e-4, "held": 1, "largest_of_net": 1.0}],
         "mip_limit": 3.0,
         "negative": [{"package": "sharpen", "bound": 0.0, "status": "ok", "outcome": "x"}],
@@ -268,18 +412,27 @@ def test_lines_with_a_bound_have_five_words_and_judge_the_fastest_member():
     assert "bench: peers_qpth_over_torch 500 >=10 ok" in lines
     assert "bench: peers_python_backward_overhead_us 31 <=30 short" in lines
     assert not any("cvxpylayers" in line for line in lines)
+    assert "bench: limited_layer_over_piqp 5 >=10 short" in lines
+    results = results_of(4e-3)
+    results["capped"].append(results["capped"][0] | {"solver": "skfolio, SCIP", "sharpe": 0.5})
+    assert "bench: limited_swap_over_mip 1 >=1 ok" in bench_lines(results)
+    results["capped"][1]["sharpe"] = 0.500001
+    assert "bench: limited_swap_over_mip 0.999998 >=1 short" in bench_lines(results)
     assert "bench: peers_closed_form_over_torch 1.5 >=2 short" in bench_lines(results_of(1.5e-3))
 
 
 def test_a_ratio_that_is_not_there_has_its_reason():
     results = results_of(1.0)
-    (line,) = [line for line in bench_lines(results) if "cvxpylayers" in line]
+    line, limited = [line for line in bench_lines(results) if "cvxpylayers" in line]
     assert line == (
-        "no ratio with cvxpylayers: CVXPYlayers, Clarabel: not measured; "
+        "no ratio peers_cvxpylayers_over_torch: CVXPYlayers, Clarabel: not measured; "
         "CVXPYlayers, SCS: ValueError: no"
     )
+    assert limited.startswith("no ratio limited_layer_over_cvxpylayers: CVXPYlayers, Clarabel")
+    (line,) = [line for line in bench_lines(results) if "limited_swap_over_mip" in line]
+    assert line == "no ratio limited_swap_over_mip: no problem that both have answered"
     results["ratios"] = {"status": "time limit", "reason": "960 s are over"}
-    lines = [line for line in bench_lines(results) if line.startswith("no ratio")]
+    lines = [line for line in bench_lines(results) if line.startswith("no ratio peers_")]
     assert len(lines) == 4
     assert all(line.endswith("taking turns: time limit: 960 s are over") for line in lines)
 
@@ -305,6 +458,12 @@ def test_an_answer_of_ours_that_is_wrong_is_reported(tmp_path, capsys):
         ("ratios", lambda r: r.pop("sharpen from PyTorch"), "ratios: sharpen from PyTorch"),
         ("overhead", lambda r: r.update(status="failed", reason="x"), "overhead of the Python"),
         ("layers", lambda r: r.clear(), "layers: no row of ours"),
+        ("limited", lambda r: r["ratios"].pop("sharpen from PyTorch"), "limited ratios: sharpen"),
+        ("limited", lambda r: r["rows"][0].update(status="disagrees"), "limited: "),
+        ("witness", lambda r: r["wrong"].append("a value"), "witness: a value"),
+        ("witness", lambda r: r.update(status="failed", reason="x"), "witness: failed: x"),
+        ("capped", lambda r: r[0].update(status="disagrees"), "capped: "),
+        ("capped", lambda r: r.clear(), "capped: no row of ours"),
         ("sparse", lambda r: r[0].update(status="disagrees"), "sparse: "),
         ("sparse", lambda r: r.clear(), "sparse: no row of ours"),
         ("negative", lambda r: r[0].update(status="disagrees", reason="r"), "negative: "),
