@@ -65,8 +65,9 @@ bool LimitedSearch::Worth::better_than(const Worth& other) const {
 
 // The optimum of the present places. False if there is none.
 bool LimitedSearch::solve() {
+  // From the far end of a path, and there, what is forbidden since may not be felt.
+  if (by_itself_ || end_ == LimitedEnd::neutral) return solve_anew();
   end_ = solver_.again();
-  // At the far end of a path what is forbidden since may not be felt.
   if (end_ == LimitedEnd::neutral) return solve_anew();
   return is_solved(end_) && std::isfinite(solver_.value());
 }
@@ -83,6 +84,7 @@ bool LimitedSearch::set(Index i, Place place) {
   place_[at(i)] = place;
   double lower = 0.0, upper = 0.0;
   apply(i, place, lower, upper);
+  if (by_itself_ || end_ == LimitedEnd::neutral) return true;  // solve() starts anew
   return solver_.bound(i, lower, upper);
 }
 
@@ -226,8 +228,17 @@ bool LimitedSearch::trade(bool exchange) {
 }
 
 void LimitedSearch::improve(bool exchange, const Stop& stop) {
-  for (Index rounds = 10 * k_ + 100; rounds > 0 && trade(exchange) && forbid_idle(); --rounds)
-    ask(stop);
+  const auto go_on = [&] {
+    for (Index rounds = 10 * k_ + 100; rounds > 0 && trade(exchange) && forbid_idle(); --rounds)
+      ask(stop);
+  };
+  go_on();
+  if (is_solved(end_) || !best_ever_) return;
+  // Limits that could not hold on the way were mistaken: once more, each solution by itself.
+  by_itself_ = true;
+  place_ = best_place_;
+  if (solve_anew()) go_on();
+  by_itself_ = false;
 }
 
 // needed_: the names that the limits cannot do without, whichever others there are.
@@ -375,6 +386,7 @@ LimitedEnd LimitedSearch::run_on_all(const risk::Risk& risk, Index sample, Const
 void LimitedSearch::try_from_here(const risk::Risk& risk, Index sample, ConstVec mu, bool exchange,
                                   const Stop& stop) {
   if (!restart(risk, sample, mu) || !repair(stop)) return;
+  keep_if_better();
   improve(exchange, stop);
   keep_if_better();
 }
@@ -388,6 +400,7 @@ LimitedEnd LimitedSearch::run(const risk::Risk& risk, Index sample, ConstVec mu,
   const bool plain = least_.empty() && groups_.empty();
   if (plain && n_ - std::ranges::count(w, 0.0) <= k_) return end_;
   if (forbid_idle() && reduce(stop) && repair(stop)) {
+    keep_if_better();
     improve(exchange, stop);
     keep_if_better();
   }
@@ -425,6 +438,7 @@ LimitedEnd LimitedSearch::improve_on(const risk::Risk& risk, Index sample, Const
   banned_ = -1;
   best_ever_.reset();
   if (restart_on(K, risk, sample, mu) && repair(stop)) {
+    keep_if_better();
     improve(exchange, stop);
     keep_if_better();
   }

@@ -119,6 +119,7 @@ class LimitedSearch {
   ConstVec mu_, variance_;
   layer::LimitedEnd end_ = layer::LimitedEnd::ok;  // of the last solution
   std::optional<Worth> best_ever_;
+  bool by_itself_ = false;  // each solution from nothing, not from the one before
   Index banned_ = -1;
 };
 
