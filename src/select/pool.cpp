@@ -151,7 +151,7 @@ void Pool::fill(const risk::Risk& risk, Index sample, ConstVec mu, ConstVec w) {
     order_.insert(order_.end(), members.begin(), members.begin() + some);
   }
   std::ranges::sort(order_);
-  order_.erase(std::ranges::unique(order_).begin(), order_.end());
+  order_.erase(std::unique(order_.begin(), order_.end()), order_.end());
   names_ = order_;
   risk_->set(risk, sample, names_, scratch_);
 
