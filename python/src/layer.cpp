@@ -178,18 +178,14 @@ layer::Limits limits_of(const layer::MandateSettings& mandate, Names assets, Ind
   return out;
 }
 
-std::shared_ptr<const layer::LimitSchedule> schedule_of(const layer::MandateSettings& mandate,
-                                                        const Names& assets, Index n) {
-  auto out = std::make_shared<layer::LimitSchedule>();
-  out->limits.push_back(limits_of(mandate, assets, n));
-  return out;
-}
-
 // The layer's settings are those of a training.
 layer::LayerSettings layer_settings(const SettingTexts& given, const Names& assets, Index n) {
   const learn::TrainSettings settings = learn::training_settings(values_of(settings::train, given));
   layer::LayerSettings out = settings.layer_for(n);
-  if (settings.mandate.limits) out.limits = schedule_of(settings.mandate, assets, n);
+  if (!settings.mandate.limits) return out;
+  auto always = std::make_shared<layer::LimitSchedule>();
+  always->limits.push_back(limits_of(settings.mandate, assets, n));
+  out.limits = std::move(always);
   return out;
 }
 
