@@ -80,6 +80,35 @@ TEST(LimitsOfSolve, GiveTheAnswersThatAreKnown) {
   EXPECT_EQ(orlib["cardinality"], 13);
 }
 
+// Rows that need a name are kept however few names there are, also where no weight is bounded.
+TEST(LimitsOfSolve, FewNamesIncludeThoseThatRowsNeed) {
+  const Folder folder;
+  const Flags prices = market(folder, 60, 1500, 3) + Flags{"--to", "2015-07-30"};
+  const std::string file = folder.file("rows.toml", "rows = [\"S001 >= 0.05\"]\n");
+  for (const char* k : {"1", "5"}) {
+    const json answer = limits_answer(Flags{"solve"} + prices + Flags{"-k", k, "--limits", file});
+    ASSERT_EQ(answer["status"], "ok") << k;
+    EXPECT_EQ(answer["holdings"][0]["asset"], "S001") << k;
+    EXPECT_GE(answer["holdings"][0]["weight"].get<double>(), 0.05 - 1e-9) << k;
+  }
+}
+
+// The best name alone, where the best signal is one to sell and that is not allowed alone; those
+// that rank by scores may take it all the same, and hold nothing.
+TEST(LimitsOfSolve, OneNameIsTheBestOfAll) {
+  const Folder folder;
+  const std::string mean = folder.file("mean.csv", "A,-0.03\nB,0.01\nC,0.02\n");
+  const std::string cov = folder.file("cov.csv", ",A,B,C\nA,1,0,0\nB,0,1,0\nC,0,0,1\n");
+  for (const char* objective : {"sharpe", "return"})
+    for (const char* optimizer : {"swap", "greedy"}) {
+      const json answer =
+          limits_answer({"solve", "--mean", mean, "--cov", cov, "-k", "1", "--max-gross", "2",
+                         "--objective", objective, "--optimizer", optimizer});
+      ASSERT_EQ(answer["cardinality"], 1) << objective << " " << optimizer;
+      EXPECT_EQ(answer["holdings"][0]["asset"], "C") << objective << " " << optimizer;
+    }
+}
+
 TEST(LimitsOfSolve, FlagsComeBeforeTheFile) {
   const Folder folder;
   const Flags prices = market(folder, 12, 300, 3);
@@ -106,9 +135,10 @@ TEST(LimitsOfSolve, WhatIsWrongIsNamed) {
   EXPECT_THAT(
       refusal({"--long-only", "--max-weight", "0.05"}),
       HasSubstr("every weight <= 5 % (12 assets) cannot hold with weights that add up to 1"));
-  EXPECT_THAT(refusal({"--long-only", "--max-weight", "0.1", "-k", "5"}),
-              HasSubstr("no portfolio of 5 names keeps the limits: they would have to give way by 0.1; "
-                        "allow more names (-k)"));
+  EXPECT_THAT(
+      refusal({"--long-only", "--max-weight", "0.1", "-k", "5"}),
+      HasSubstr("no portfolio of 5 names keeps the limits: they would have to give way by 0.1; "
+                "allow more names (-k)"));
   EXPECT_THAT(refusal({"--long-only", "--optimizer", "sdr"}),
               HasSubstr("optimizer = sdr keeps no limits; use oscar, symmetric, greedy or swap"));
   EXPECT_THAT(refusal({"--max-weight", "0.3", "--sizing", "gross"}), HasSubstr("no convex set"));
