@@ -339,10 +339,7 @@ LimitRules read_limits(std::string_view text, const std::filesystem::path& file)
 
 std::shared_ptr<const LimitRules> limit_rules(const LimitSettings& settings,
                                               const LimitRules* base) {
-  const bool given = settings.long_only || settings.min_weight || settings.max_weight ||
-                     settings.max_gross || !settings.groups.empty() || !settings.limits.empty() ||
-                     settings.objective;
-  if (!given) return nullptr;
+  if (!settings.say_anything()) return nullptr;
   LimitRules rules = base != nullptr ? *base : LimitRules{};
   if (!settings.limits.empty()) rules = file_or_text(settings.limits, "limits", read_limits);
   if (!settings.groups.empty())

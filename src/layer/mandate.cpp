@@ -39,10 +39,7 @@ std::optional<Objective> objective_of_sizing(const settings::Values& values, Siz
 }  // namespace
 
 bool gives_limits(const settings::Values& values) {
-  if (!values.takes("limits")) return false;
-  const LimitSettings given = limit_settings(values);
-  return given.long_only || given.min_weight || given.max_weight || given.max_gross ||
-         !given.groups.empty() || !given.limits.empty() || given.objective;
+  return values.takes("limits") && limit_settings(values).say_anything();
 }
 
 void fill_limits(const settings::Values& values, MandateSettings& out,

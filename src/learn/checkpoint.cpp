@@ -32,11 +32,6 @@ std::uint64_t training_identity(const market::Panel& returns, const TrainSetting
   std::string words = settings_bytes(same);
   words.resize(words.size() - 4);  // a checksum of bytes and their checksum says nothing of them
   words += shortest(periods_per_year);
-  if (settings.mandate.limits) {
-    const layer::ObjectiveSettings& objective = settings.mandate.objective;
-    words.append(settings.mandate.limits->to_toml()).append(name_of(objective.kind));
-    words += fmt::format(" {} {}", objective.volatility, objective.risk_aversion);
-  }
   for (const auto* names : {&returns.dates, &returns.tickers})
     for (const std::string& name : *names) words.append(name).append(1, '\0');
   return (static_cast<std::uint64_t>(crc(words.data(), words.size())) << 32) |

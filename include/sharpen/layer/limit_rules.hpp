@@ -87,6 +87,11 @@ struct LimitSettings {
   std::string limits;  // likewise
   std::optional<Objective> objective;
   double risk_aversion = 1.0;
+
+  bool say_anything() const {
+    return long_only || min_weight || max_weight || max_gross || !groups.empty() ||
+           !limits.empty() || objective;
+  }
 };
 
 // From the text of a TOML file; files that it names are looked for beside `file`, and refused where
