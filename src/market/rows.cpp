@@ -87,6 +87,10 @@ std::vector<Setting> simulation_rows() {
           "size of expected returns against the own volatility of the quietest asset; 0 is a null "
           "market",
           {.bounds = {.low = 0, .high = 1}}),
+      row("signal-life", field(&SimulationSettings::signal_life),
+          "days in which the autocorrelation of expected returns halves",
+          {.preset_words = "that of the model's own, a few days",
+           .bounds = {.low = 0, .high = 1000, .above = true}}),
       row("factors", field(&SimulationSettings::factors),
           "factors that move all assets; the first is the market",
           {.bounds = {.low = 1, .high = 64}}),

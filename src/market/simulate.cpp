@@ -59,6 +59,7 @@ constexpr double kMostVariance = 9.0;
 constexpr Index kShort = 5, kLong = 20;
 constexpr Index kBurnIn = 250;
 constexpr double kPhiSize = 0.77;  // sd of phi(x) for normal x
+constexpr double kDaySize = 0.74;  // and for x a day's surprise, whose tails are fatter
 
 // Streams of the seed: factors, then assets' parameters, then assets' shocks.
 constexpr std::uint64_t kParameters = 1ull << 32, kShocks = 2ull << 32;
@@ -110,6 +111,7 @@ struct Asset {
   Garch shocks;
   std::array<double, at(kShort + kLong)> recent = {};  // ring of returns
   std::size_t oldest = 0;
+  double state = 0.0;  // z, with a signal life
   double price = 0.0, first_price = 0.0;
 
   void remember(double r) {
@@ -130,6 +132,21 @@ struct Asset {
     return trend * phi(v) - reversal * phi(u);
   }
 };
+
+// 2^(-1/life) by the bits of 1/life: a power of the C library would differ between machines.
+double decay_of(double life) {
+  double exponent = 1.0 / life, root = 0.5, out = 1.0;
+  if (!(exponent < 1100.0)) return 0.0;
+  for (; exponent >= 1.0; exponent -= 1.0) out *= 0.5;
+  while (exponent > 0.0) {
+    exponent *= 2.0;
+    root = std::sqrt(root);
+    if (exponent < 1.0) continue;
+    out *= root;
+    exponent -= 1.0;
+  }
+  return out;
+}
 
 // Loudness 0..1 of each asset: evenly spaced, in random order.
 std::vector<double> loudness(const SimulationSettings& settings) {
@@ -163,6 +180,7 @@ Asset make_asset(const SimulationSettings& settings, Index i, double loudness) {
   }
   asset.total = std::sqrt(variance);
   asset.price = asset.first_price = rounded_price(20.0 + 180.0 * random.uniform());
+  if (settings.signal_life) asset.state = random.normal();
   return asset;
 }
 
@@ -211,7 +229,11 @@ std::vector<std::string> tickers(Index n) {
 class Simulation {
  public:
   explicit Simulation(const SimulationSettings& settings)
-      : assets_(make_assets(settings)), size_(settings.predictability * kQuietest / kPhiSize) {
+      : assets_(make_assets(settings)),
+        lives_(settings.signal_life.has_value()),
+        decay_(lives_ ? decay_of(*settings.signal_life) : 0.0),
+        fresh_(std::sqrt(1.0 - decay_ * decay_) / kDaySize),
+        size_(settings.predictability * kQuietest / (lives_ ? 1.0 : kPhiSize)) {
     for (Index j = 0; j < settings.factors; ++j)
       factors_.emplace_back(settings.seed, static_cast<std::uint64_t>(j), kFactorArch,
                             kFactorGarch);
@@ -225,10 +247,12 @@ class Simulation {
       Asset& asset = assets_[i];
       double shock = asset.own * asset.shocks.next();
       for (std::size_t j = 0; j < shocks_.size(); ++j) shock += asset.loadings[j] * shocks_[j];
-      expected[i] = size_ == 0.0 ? 0.0 : size_ * asset.signal();
+      expected[i] = size_ == 0.0 ? 0.0 : size_ * (lives_ ? -asset.state : asset.signal());
       const double before = asset.price;
       asset.price = rounded_price(before * (1.0 + (expected[i] + clip(shock))));
-      asset.remember(asset.price / before - 1.0);
+      const double r = asset.price / before - 1.0;
+      asset.remember(r);
+      asset.state = decay_ * asset.state + fresh_ * phi((r - expected[i]) / asset.total);
       prices[i] = asset.price;
     }
   }
@@ -249,6 +273,8 @@ class Simulation {
   std::vector<Asset> assets_;
   std::vector<Garch> factors_;
   std::vector<double> shocks_;
+  bool lives_;  // whether the signal has a life of its own
+  double decay_, fresh_;
   double size_;  // sd of the expected returns
 };
 

@@ -78,6 +78,11 @@ TEST(Simulate, HasTheSameBytesOnEveryMachine) {
             0x53ddf71f418f904cu);
 }
 
+TEST(Simulate, ASignalLifeHasTheSameBytesOnEveryMachine) {
+  EXPECT_EQ(digest(panel_csv(simulate({.assets = 5, .days = 40, .seed = 1, .signal_life = 10.0}))),
+            0x38711e639957f05u);
+}
+
 TEST(Simulate, StopsWhenItIsTold) {
   EXPECT_THROW(simulate({.assets = 2, .days = 3}, [] { return true; }), Interrupted);
 }
@@ -184,6 +189,83 @@ TEST(Simulate, PredictabilityIsTheSizeOfTheSignalInTheQuietestAsset) {
     const double size = std::sqrt(squares / static_cast<double>(it.expected_returns.size()));
     EXPECT_NEAR(size / (0.08 / std::sqrt(252.0)), predictability, 0.06 * predictability);
   }
+}
+
+// Autocorrelation of the expected returns at a lag, over all assets.
+double persistence(ConstMat m, Index lag) {
+  double together = 0, squares = 0;
+  for (Index t = 0; t + lag < m.rows; ++t)
+    for (Index j = 0; j < m.cols; ++j) {
+      together += m(t, j) * m(t + lag, j);
+      squares += (m(t, j) * m(t, j) + m(t + lag, j) * m(t + lag, j)) / 2;
+    }
+  return together / squares;
+}
+
+TEST(Simulate, ASignalLifeIsWhenExpectedReturnsAreHalfForgotten) {
+  for (const double life : {2.0, 10.0, 60.0}) {
+    const SimulatedMarket it =
+        simulate_market({.assets = 50, .days = 3000, .seed = 3, .signal_life = life});
+    const ConstMat m = it.expected_matrix();
+    const auto lag = static_cast<Index>(life);
+    const double half_life = life * std::log(0.5) / std::log(persistence(m, lag));
+    EXPECT_NEAR(half_life / life, 1.0, 0.1) << life;
+    double squares = 0;
+    for (const double each : it.expected_returns) squares += each * each;
+    const double size = std::sqrt(squares / static_cast<double>(it.expected_returns.size()));
+    EXPECT_NEAR(size / (0.08 / std::sqrt(252.0)), 0.15, 0.05 * 0.15) << life;
+    // Also on the first day: nothing has to settle.
+    double first = 0;
+    for (const double each : m.row(0)) first += each * each / 50;
+    EXPECT_NEAR(std::sqrt(first) / size, 1.0, 0.35) << life;
+  }
+}
+
+// Slope 1 of realised on expected returns, and what was expected follows from returns alone.
+TEST(Simulate, ASignalLifeKeepsExpectedReturnsTrue) {
+  const SimulatedMarket it = simulate_market({.days = 4000, .seed = 5, .signal_life = 20.0});
+  const Panel returns = simple_returns(it.prices);
+  const ConstMat r = returns.matrix(), m = it.expected_matrix();
+  double together = 0, squares = 0;
+  for (Index j = 0; j < r.cols; ++j) {
+    const std::vector<double> own = column(r, j);
+    const double variance = covariance(own, own);
+    for (Index t = 0; t < r.rows; ++t) {
+      together += r(t, j) * m(t, j) / variance;
+      squares += m(t, j) * m(t, j) / variance;
+    }
+  }
+  EXPECT_NEAR(together / squares, 1.0, 5 / std::sqrt(squares));
+  EXPECT_LT(1 / std::sqrt(squares), 0.06);
+  // m_(t+1) - d m_t = -c phi((r_t - m_t) / sd): one c and one sd for all days of an asset.
+  const double d = std::exp2(-1 / 20.0),
+               c = 0.15 * 0.08 / std::sqrt(252.0) * std::sqrt(1 - d * d) / 0.74;
+  for (const Index j : {0, 7, 49}) {
+    double sd = 0;
+    for (Index t = 0; t + 1 < r.rows; ++t) {
+      const double y = -(m(t + 1, j) - d * m(t, j)) / c;  // 2x/(1 + x^2)
+      const double surprise = r(t, j) - m(t, j);
+      if (std::abs(y) > 0.9 || std::abs(surprise) < 1e-4) continue;
+      const double x = (1 - std::sqrt(1 - y * y)) / y;  // or its inverse, beyond the peak
+      const double found = std::abs(surprise / x);
+      if (sd == 0) sd = found;
+      const double other = std::abs(surprise * x);
+      EXPECT_TRUE(std::abs(found / sd - 1) < 1e-6 || std::abs(other / sd - 1) < 1e-6) << t;
+    }
+  }
+}
+
+TEST(Simulate, AnyAllowedSignalLifeGivesAMarket) {
+  for (const double life : {1e-300, 1e-4, 0.5, 1.0, 1000.0}) {
+    const SimulatedMarket it = simulate_market({.assets = 4, .days = 300, .signal_life = life});
+    for (const double price : it.prices.values) ASSERT_TRUE(price > 0.0 && std::isfinite(price));
+    const ConstMat m = it.expected_matrix();
+    const double after_a_day = persistence(m, 1);
+    EXPECT_TRUE(life > 1e-3 || std::abs(after_a_day) < 0.15) << after_a_day;
+    EXPECT_TRUE(life < 1000.0 || after_a_day > 0.98) << after_a_day;
+  }
+  EXPECT_EQ(simulate({.days = 100, .predictability = 0.0, .signal_life = 5.0}).values,
+            simulate({.days = 100, .predictability = 0.0}).values);
 }
 
 TEST(Simulate, QuietAssetsArePredictedBest) {
@@ -295,6 +377,8 @@ TEST(Simulate, RefusesWhatIsOutOfBounds) {
   refuse({.predictability = -0.1}, "predictability = -0.1 is outside [0, 1]");
   refuse({.predictability = 1.5}, "predictability = 1.5 is outside [0, 1]");
   refuse({.predictability = std::nan("")}, "predictability = nan is outside [0, 1]");
+  refuse({.signal_life = 0.0}, "signal-life = 0 is outside (0, 1000]");
+  refuse({.signal_life = 1000.5}, "signal-life = 1000.5 is outside (0, 1000]");
   refuse({.factors = 0}, "factors = 0 is outside [1, 64]");
   refuse({.start_date = "2015-02-30"},
          "start-date = 2015-02-30 is not in the calendar; give "

@@ -11,10 +11,16 @@
 // asset as in the loudest. Shocks are symmetric, so
 // E(r_it | past) = m_it exactly, and with predictability 0 every expected return is zero.
 //
+// With a signal life X the last equation is another, whose autocorrelation halves in X days:
+//   m_it = -predictability s_min z_it,   z_i(t+1) = d z_it + sqrt(1 - d^2) phi(x_it) / 0.74,
+// x = (r - m) / sd(r) the day's surprise and d = 2^(-1/X): every asset gives back, over about X
+// days, part of what surprised.
+//
 // Same settings, same bits, on every machine: only integers and + - * / sqrt are used.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +33,10 @@ struct SimulationSettings {
   Index assets = 50;
   Index days = 2500;  // rows of prices; at least 2
   std::uint64_t seed = 0;
-  double predictability = 0.15;           // sd of m over the quietest asset's own daily volatility
-  Index factors = 4;                      // the first is the market
-  std::string start_date = "2015-01-01";  // the first row is the first weekday from it on
+  double predictability = 0.15;            // sd of m over the quietest asset's own daily volatility
+  std::optional<double> signal_life = {};  // days in which m's autocorrelation halves; none: above
+  Index factors = 4;                       // the first is the market
+  std::string start_date = "2015-01-01";   // the first row is the first weekday from it on
 
   static constexpr Index kMostCells = 50'000'000;  // assets x days
 
