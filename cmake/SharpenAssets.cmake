@@ -10,7 +10,7 @@ endif()
 
 set(report_assets "${PROJECT_SOURCE_DIR}/src/report/assets")
 set(report_styles report.css charts.css media.css)
-set(report_scripts data.js tables.js lines.js pictures.js holdings.js main.js)
+set(report_scripts data.js tables.js lines.js costs.js pictures.js holdings.js main.js)
 list(TRANSFORM report_styles PREPEND "${report_assets}/")
 list(TRANSFORM report_scripts PREPEND "${report_assets}/")
 set(assets_source "${PROJECT_BINARY_DIR}/generated/report_assets.cpp")

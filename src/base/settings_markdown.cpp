@@ -44,6 +44,7 @@ std::string values_cell(const Setting& setting) {
     case Kind::list: return "names, separated by commas";
     case Kind::count_or_share: return "whole number in [1, n], or share in (0%, 100%]";
     case Kind::count_or_all: return "whole number in " + setting.bounds.words() + ", or `all`";
+    case Kind::number_or_file: return "number in " + setting.bounds.words() + ", or file";
     case Kind::of_field:
     case Kind::choice: break;
   }

@@ -161,6 +161,13 @@ CountOrShare parse_count_or_share(const Setting& setting, std::string_view text)
   return {.percent = *percent};
 }
 
+// What is not a number names a file.
+NumberOrFile parse_number_or_file(const Setting& setting, std::string_view text) {
+  if (text.empty() || number_from<double>(text))
+    return {.number = parse_real(setting, text), .file = {}};
+  return {.number = 0.0, .file = parse_text(setting, text)};
+}
+
 CountOrAll parse_count_or_all(const Setting& setting, std::string_view text) {
   if (text == "all") return {.all = true};
   const std::string expected = "neither a whole number such as 100 nor the word all";
@@ -222,6 +229,7 @@ Value parse(const Setting& setting, std::string_view text) {
     case Kind::list: return parse_list(setting, text);
     case Kind::count_or_share: return parse_count_or_share(setting, text);
     case Kind::count_or_all: return parse_count_or_all(setting, text);
+    case Kind::number_or_file: return parse_number_or_file(setting, text);
     case Kind::of_field: break;
   }
   throw std::logic_error("a setting of unknown kind");
@@ -247,6 +255,10 @@ std::string write(const Setting& setting, const Value& value) {
     case Kind::count_or_all: {
       const auto amount = std::get<CountOrAll>(value);
       return amount.all ? "all" : std::to_string(amount.count);
+    }
+    case Kind::number_or_file: {
+      const auto& held = std::get<NumberOrFile>(value);
+      return held.file.empty() ? shortest(held.number) : held.file;
     }
     case Kind::of_field: break;
   }

@@ -15,6 +15,7 @@ std::vector<Setting> simulation_rows();    // market
 std::vector<Setting> portfolio_rows();     // backtest
 std::vector<Setting> statistics_rows();    // backtest
 std::vector<Setting> walk_rows();          // backtest
+std::vector<Setting> trading_rows();       // trade
 std::vector<Setting> running_rows();       // command
 std::vector<Setting> learning_rows();      // learn
 std::vector<Setting> learned_walk_rows();  // backtest

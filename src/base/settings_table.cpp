@@ -15,6 +15,7 @@ std::string_view placeholder_of(Kind kind) {
     case Kind::real: return "X";
     case Kind::choice: return "NAME";
     case Kind::text: return "FILE";
+    case Kind::number_or_file: return "X|FILE";
     default: return "";
   }
 }
@@ -67,8 +68,8 @@ std::span<const Setting> table() {
     std::vector<Setting> rows;
     for (std::vector<Setting> (*const part)() :
          {&panel_rows, &simulation_rows, &portfolio_rows, &statistics_rows, &walk_rows,
-          &running_rows, &learning_rows, &learned_walk_rows, &prediction_rows, &study_rows,
-          &report_rows})
+          &trading_rows, &running_rows, &learning_rows, &learned_walk_rows, &prediction_rows,
+          &study_rows, &report_rows})
       for (Setting& row : part()) rows.push_back(completed(std::move(row)));
     return rows;
   }();

@@ -106,6 +106,7 @@ std::string_view expected(const Setting& setting) {
     case Kind::list: return "a list of texts in quotes, [\"A\", \"B\"]";
     case Kind::count_or_share: return "a whole number, or a share in quotes such as \"10%\"";
     case Kind::count_or_all: return "a whole number, or \"all\"";
+    case Kind::number_or_file: return "a number, or a file in quotes";
     case Kind::of_field: break;
   }
   return "another type";
@@ -176,6 +177,11 @@ std::optional<Value> value_of(const Setting& setting, const toml::node& node) {
     case Kind::count_or_share:
     case Kind::count_or_all:
       if (whole) return as_text(*whole);
+      if (text) return parse(setting, *text);
+      break;
+    case Kind::number_or_file:
+      if (whole) return as_text(*whole);
+      if (real) return parse(setting, shortest(*real));
       if (text) return parse(setting, *text);
       break;
     case Kind::of_field: break;

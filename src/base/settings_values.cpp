@@ -63,8 +63,10 @@ void Values::set_default(std::string_view name, std::string_view text) {
 void Values::use_paper_preset() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Setting& setting = table()[i];
-    if (entries_[i].origin == Origin::preset && !setting.paper.empty())
-      entries_[i].value = parse(setting, setting.paper);
+    if ((setting.commands & command_) == 0 || setting.paper.empty()) continue;
+    const Origin origin = entries_[i].origin;  // none: what is otherwise left open
+    if (origin == Origin::preset || origin == Origin::none)
+      entries_[i] = {parse(setting, setting.paper), Origin::preset, ""};
   }
 }
 
@@ -113,6 +115,7 @@ template const std::vector<std::string>& Values::get<std::vector<std::string>>(
     std::string_view) const;
 template const CountOrShare& Values::get<CountOrShare>(std::string_view) const;
 template const CountOrAll& Values::get<CountOrAll>(std::string_view) const;
+template const NumberOrFile& Values::get<NumberOrFile>(std::string_view) const;
 
 std::optional<Value> Held<std::vector<Index>>::show(const std::vector<Index>& held) {
   std::vector<std::string> texts;

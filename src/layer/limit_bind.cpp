@@ -6,6 +6,7 @@
 #include <set>
 
 #include "layer/limit_book.hpp"
+#include "market/asset_table.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -24,13 +25,6 @@ std::vector<std::string_view> keys_of(const Ids& ids) {
   std::vector<std::string_view> keys;
   for (const auto& [key, value] : ids) keys.push_back(key);
   return keys;
-}
-
-[[noreturn]] void fail_asset(const std::string& where, std::string_view asset,
-                             const std::vector<std::string_view>& known) {
-  throw InputError(fmt::format("{}: there is no asset {} here{}{} correct the name, or take it out",
-                               where, shown(asset), did_you_mean(asset, known),
-                               nearest(asset, known).empty() ? ";" : ""));
 }
 
 // The entries of a table in the order of their dates, the order of the file among equals.
@@ -71,7 +65,7 @@ BoundLimits::BoundLimits(std::shared_ptr<const LimitRules> rules_,
   bind_groups(known);
   bind_coefficients(known);
   if (!rules->beta_against.empty() && !asset_ids.contains(rules->beta_against))
-    fail_asset("beta_against", rules->beta_against, keys_of(asset_ids));
+    market::fail_unknown_asset("beta_against", rules->beta_against, keys_of(asset_ids));
   bind_rows(known);
   bind_names();
   bind_net();
@@ -83,7 +77,8 @@ void BoundLimits::bind_groups(std::span<const std::string> known) {
   for (const GroupMember& member : rules->groups) {
     if (!member.group.empty()) id_of(group_ids, member.group);
     if (!asset_ids.contains(member.asset) && !among(known, member.asset))
-      fail_asset(member.where.empty() ? "groups" : member.where, member.asset, keys_of(asset_ids));
+      market::fail_unknown_asset(member.where.empty() ? "groups" : member.where, member.asset,
+                                 keys_of(asset_ids));
   }
   for (const GroupMember* member : by_date(rules->groups)) {
     const auto asset = asset_ids.find(member->asset);
@@ -96,8 +91,8 @@ void BoundLimits::bind_groups(std::span<const std::string> known) {
 void BoundLimits::bind_coefficients(std::span<const std::string> known) {
   for (const Coefficient& entry : rules->coefficients) {
     if (!asset_ids.contains(entry.asset) && !among(known, entry.asset))
-      fail_asset(entry.where.empty() ? "coefficients" : entry.where, entry.asset,
-                 keys_of(asset_ids));
+      market::fail_unknown_asset(entry.where.empty() ? "coefficients" : entry.where, entry.asset,
+                                 keys_of(asset_ids));
     if (id_of(column_ids, entry.name) == static_cast<Index>(columns.size()))
       columns.push_back(entry.name);
   }
@@ -113,10 +108,10 @@ void BoundLimits::bind_coefficients(std::span<const std::string> known) {
 void BoundLimits::bind_weights(std::span<const std::string> known) {
   for (const auto& [asset, rule] : rules->assets)
     if (!asset_ids.contains(asset) && !among(known, asset))
-      fail_asset("weights", asset, keys_of(asset_ids));
+      market::fail_unknown_asset("weights", asset, keys_of(asset_ids));
   for (const auto& [asset, weight] : rules->holdings)
     if (!asset_ids.contains(asset) && !among(known, asset))
-      fail_asset("holdings", asset, keys_of(asset_ids));
+      market::fail_unknown_asset("holdings", asset, keys_of(asset_ids));
   for (std::size_t i = 0; i < tickers.size(); ++i) {
     WeightRule rule = rules->every;
     if (const auto own = rules->assets.find(tickers[i]); own != rules->assets.end()) {

@@ -37,6 +37,7 @@ OptimizerInfo oscar() {
   row.needs.parts.lower = true;
   row.ranks = true;
   row.in_papers_figures = true;
+  row.published = true;
   row.score = layer::Score::cholesky;
   return row;
 }
@@ -67,6 +68,7 @@ OptimizerInfo mssrm() {
           .iterates = true,
           .ranks = true,
           .in_papers_figures = true,
+          .published = true,
           .serves_models = false,
           .softens = false,
           .seconds =
@@ -84,6 +86,7 @@ OptimizerInfo mssrm_long() {
       .needs = {.risk = false, .plain = true},
       .iterates = true,
       .proves = true,
+      .published = true,
       .serves_models = false,
       .softens = false,
       .ignores = settings::of_scale,
@@ -104,6 +107,7 @@ OptimizerInfo sdr() {
           .proves = true,
           .remembers = true,
           .ranks = true,
+          .published = true,
           .serves_models = false,
           .softens = false,
           // A relaxation keeps a dozen matrices (n, n) and takes hundreds of steps of order n^3.
@@ -118,6 +122,7 @@ OptimizerInfo equal() {
           .label = "Equal weights",
           .sentence = "1/n of every asset, fully invested",
           .needs = {.signal = false, .risk = false},
+          .published = true,
           .solves = false,
           .serves_models = false,
           .softens = false,

@@ -135,7 +135,8 @@ OptimizerSettings settings_for(const OptimizerInfo& optimizer, const Values& val
 }
 
 // On the last day of the input, of which moments have none.
-std::optional<layer::Limits> limits_of(const OptimizerSettings& settings, const SolveInput& input) {
+std::optional<layer::Limits> limits_of(const OptimizerSettings& settings, const SolveInput& input,
+                                       ConstVec holdings) {
   if (!settings.limits) return std::nullopt;
   const std::string_view today = input.window ? std::string_view(input.window->to) : "";
   const layer::LimitBook book(settings.limits, input.tickers, input.left_out, settings.net,
@@ -143,7 +144,7 @@ std::optional<layer::Limits> limits_of(const OptimizerSettings& settings, const 
   std::vector<Index> columns(at(input.n()));
   std::iota(columns.begin(), columns.end(), Index{0});
   return book.at(columns, today,
-                 input.window ? input.window_returns() : ConstMat(nullptr, 0, input.n()), {});
+                 input.window ? input.window_returns() : ConstMat(nullptr, 0, input.n()), holdings);
 }
 
 // Why there is none, where every limit can hold by itself: with so few names they cannot.
@@ -240,6 +241,8 @@ std::optional<double> Choice::share_of(double sharpe) const {
 
 std::string_view Choice::status_text() const {
   if (portfolio.outcome.note != Note::none) return describe(portfolio.outcome.note);
+  if (portfolio.outcome.status == Status::ok && from_holdings)
+    return "decided from what is held, and by what it costs to change it";
   if (portfolio.outcome.status == Status::ok && rules) return "solved under the limits";
   if (portfolio.outcome.status == Status::ok && settings.net == layer::Net::any)
     return "solved: the net position may have either sign";
@@ -260,7 +263,7 @@ const select::Reason* Choice::reason(Index asset) const {
   return nullptr;
 }
 
-Solution solve(const Values& values, SolveInput given, const Stop& stop) {
+Solution solve(const Values& values, SolveInput given, const Stop& stop, const Revision* revision) {
   Solution solution;
   solution.input = std::move(given);
   const SolveInput& input = solution.input;
@@ -270,7 +273,9 @@ Solution solve(const Values& values, SolveInput given, const Stop& stop) {
   const Index k = values.count_or_share("k").of(input.n(), "k");
   const OptimizerSettings settings = settings_for(optimizer, values);
   check(optimizer, input.n());
-  const std::optional<layer::Limits> limits = limits_of(settings, input);
+  const ConstVec holdings = revision == nullptr ? ConstVec() : ConstVec(revision->holdings);
+  const bool seen = revision != nullptr && revision->of_holdings;
+  std::optional<layer::Limits> limits = limits_of(settings, input, seen ? holdings : ConstVec());
   Problem problem = input.problem(k);
   problem.stop = stop;
   if (limits) problem.limits = &*limits;
@@ -282,6 +287,10 @@ Solution solve(const Values& values, SolveInput given, const Stop& stop) {
     throw Failure(
         "the signal, the covariance or the sizing is out of the range of numbers; rescale the "
         "input");
+  if (revision != nullptr) {
+    limits = limits_of(settings, input, holdings);
+    revision->decide(optimizer, settings, problem, solution);
+  }
   if (values.flag("certify")) certify(values, settings, stop, solution);
   measure(problem, values.flag("explain"), solution);
   warn_of_jitter(solution);

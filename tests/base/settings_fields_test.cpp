@@ -31,7 +31,7 @@ TEST(SettingsFields, KindChoicesAndDefaultComeFromTheField) {
   EXPECT_THAT(find("sizing").all_choices(), ElementsAre("budget", "volatility", "gross"));
   EXPECT_EQ(find("sizing").preset, name_of(layer::SizingSettings().kind));
   EXPECT_EQ(find("alpha").kind, Kind::real);
-  EXPECT_EQ(find("alpha").preset, "0.5");
+  EXPECT_EQ(find("alpha").preset, "0.2");
   EXPECT_EQ(find("hidden").preset, "64,32");
   EXPECT_EQ(find("start-date").preset, market::SimulationSettings().start_date);
   EXPECT_EQ(find("shrinkage").preset, "");  // words say on what it depends

@@ -1,7 +1,7 @@
 // The rules about who may include what, as a pure function of file names and texts.
 //
 // Folders follow the data, left to right; a file may include its own folder and those to its left:
-//   base -> market -> risk -> layer -> select -> baseline -> solve -> learn -> backtest
+//   base -> market -> risk -> layer -> select -> baseline -> solve -> trade -> learn -> backtest
 //     -> study -> report -> command
 // Public headers include only the standard library and public headers. The program includes only
 // its own files, public headers, and third-party headers.
@@ -43,9 +43,9 @@ inline std::vector<Include> includes_of(const std::string& text) {
 
 // The place of a folder in the order, or -1.
 inline int place_of(std::string_view folder) {
-  constexpr std::array<std::string_view, 12> kOrder = {"base",     "market",   "risk",   "layer",
-                                                       "select",   "baseline", "solve",  "learn",
-                                                       "backtest", "study",    "report", "command"};
+  constexpr std::array<std::string_view, 13> kOrder = {
+      "base",  "market", "risk",     "layer", "select", "baseline", "solve",
+      "trade", "learn",  "backtest", "study", "report", "command"};
   const auto found = std::find(kOrder.begin(), kOrder.end(), folder);
   return found == kOrder.end() ? -1 : static_cast<int>(found - kOrder.begin());
 }

@@ -32,6 +32,7 @@ enum class Kind {
   list,            // std::vector<std::string>: A,B,C
   count_or_share,  // CountOrShare: 20 or 10%
   count_or_all,    // CountOrAll: 100 or all
+  number_or_file,  // NumberOrFile: 5 or costs.csv
 };
 
 struct CountOrShare {
@@ -51,8 +52,15 @@ struct CountOrAll {
   bool operator==(const CountOrAll&) const = default;
 };
 
+struct NumberOrFile {
+  double number = 0.0;  // if file is empty
+  std::string file;
+
+  bool operator==(const NumberOrFile&) const = default;
+};
+
 using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
-                           CountOrShare, CountOrAll>;
+                           CountOrShare, CountOrAll, NumberOrFile>;
 
 // The part of a value that a field cannot hold.
 struct Misfit {
@@ -88,6 +96,8 @@ template <>
 struct Held<CountOrShare> : HeldAsIs<CountOrShare, Kind::count_or_share> {};
 template <>
 struct Held<CountOrAll> : HeldAsIs<CountOrAll, Kind::count_or_all> {};
+template <>
+struct Held<NumberOrFile> : HeldAsIs<NumberOrFile, Kind::number_or_file> {};
 
 // A text or a list, of which an empty one is no value.
 template <class T, Kind which>

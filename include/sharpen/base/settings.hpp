@@ -233,6 +233,9 @@ class Values {
   }
   CountOrShare count_or_share(std::string_view name) const { return get<CountOrShare>(name); }
   CountOrAll count_or_all(std::string_view name) const { return get<CountOrAll>(name); }
+  const NumberOrFile& number_or_file(std::string_view name) const {
+    return get<NumberOrFile>(name);
+  }
 
   const Value& value(std::string_view name) const { return entry(name).value; }
 

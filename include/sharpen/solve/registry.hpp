@@ -54,6 +54,7 @@ struct OptimizerInfo {
   bool in_papers_figures = false;
 
   bool keeps_limits = false;  // it keeps those of a problem
+  bool published = false;     // an opponent, which is used as published
   bool solves = true;         // `sharpen solve` takes it
   bool serves_models = true;  // it decides for a model's signal: predict, the layer of PyTorch
   bool softens = true;        // the layer's soft decision can stand in for it

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,6 +86,7 @@ struct Choice : Answer {
   Exposure exposure;
   double full_sharpe = 0.0;  // of the same problem without a bound on the number of names
   std::optional<select::Explanation> explanation;
+  bool from_holdings = false;  // another decision than if nothing were held and trading were free
 
   // A Sharpe ratio or a volatility per year.
   double annualized(double value) const { return value * std::sqrt(periods_per_year); }
@@ -110,8 +112,18 @@ struct Solution : Choice {
   std::vector<std::string> warnings;
 };
 
+// What takes the place of the optimizer's own answer: a decision that sees what is held.
+struct Revision {
+  std::vector<double> holdings;  // (n), that limits of turnover count from
+  // Whether the answer is made with them in view already.
+  bool of_holdings = false;
+  std::function<void(const OptimizerInfo&, const OptimizerSettings&, const Problem&, Choice&)>
+      decide;
+};
+
 // Chooses and weighs as the settings of `sharpen solve` say. Throws InputError for settings that
 // do not fit the input, Failure for numbers out of range, Interrupted once `stop` says so.
-Solution solve(const settings::Values& values, SolveInput input, const Stop& stop = {});
+Solution solve(const settings::Values& values, SolveInput input, const Stop& stop = {},
+               const Revision* revision = nullptr);
 
 }  // namespace sharpen::solve
