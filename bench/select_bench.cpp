@@ -257,6 +257,59 @@ double limited_ms(const risk::Risk& risk, Index k, std::mt19937_64& engine) {
   return bench::median(times);
 }
 
+// Milliseconds of this thread for a decision that follows another one, the mean of many days with
+// signals that last: names and risk aversion from the portfolio without costs, net position not
+// negative. NaN if one of them is of too many names or does not say what its weights say.
+double costed_decision_ms(Index n, Index k, std::mt19937_64& engine) {
+  constexpr Index kRows = 100, kDays = 200;
+  constexpr double kVolatility = 0.0063, kCost = 8e-4;
+  std::normal_distribution<double> normal;
+  const auto size = static_cast<std::size_t>(n);
+  const RowMatrix returns = simulated_returns(kRows + kDays, n, engine);
+  std::vector<Index> ends;
+  for (Index d = 0; d < kDays; ++d) ends.push_back(kRows + d);
+  risk::RiskSettings windows;
+  windows.parts = {.lower = false, .root = false};
+  const auto risk =
+      risk::from_windows({returns.data(), kRows + kDays, n}, kRows, ends, windows, Threads(1));
+  select::SelectSettings free, costed;
+  free.k = costed.k = k;
+  free.sizing = {.kind = layer::Sizing::volatility, .target_volatility = kVolatility};
+  costed.objective.kind = layer::Objective::utility;
+  select::Selector ideal(free, *risk);
+  select::LimitedSelector decide(costed, n);
+  select::Portfolio wanted, out;
+  layer::Limits limits;
+  limits.holdings.assign(size, 0.0);
+  limits.costs.assign(size, kCost);
+  limits.rows.push_back({"net", std::vector<double>(size, 1.0), 0.0});
+  std::vector<double> scratch(static_cast<std::size_t>(risk->scratch_size())), z(size), Sw(size);
+  VectorXd x = VectorXd::Zero(n), s(n);
+  double seconds = 0.0;
+  for (Index d = 0; d < kDays; ++d) {
+    x = 0.9 * x + 0.436 * VectorXd::NullaryExpr(n, [&] { return normal(engine); });
+    s = x.cwiseProduct(Eigen::Map<const VectorXd>(risk->diagonal(d).data(), n).cwiseSqrt());
+    const ConstVec signal{s.data(), size};
+    s /= std::sqrt(risk->solve(d, signal, z, scratch));
+    ideal.run(*risk, d, signal, wanted);
+    const double gamma = std::sqrt(*wanted.value) / kVolatility;
+    const double start = bench::now(bench::Clock::cpu);
+    decide.run_from(*risk, d, signal, limits, {gamma, wanted.support}, out);
+    seconds += bench::now(bench::Clock::cpu) - start;
+    risk->apply(d, out.weights, Sw, scratch);
+    double value = 0.0;
+    for (std::size_t i = 0; i < size; ++i)
+      value += (signal[i] - 0.5 * gamma * Sw[i]) * out.weights[i] -
+               kCost * std::abs(out.weights[i] - limits.holdings[i]);
+    const bool right = out.outcome.solved() && static_cast<Index>(out.support.size()) <= k &&
+                       std::abs(*out.value - value) <= 1e-9 * std::abs(value);
+    if (!right) return std::nan("");
+    for (std::size_t i = 0; i < size; ++i)
+      limits.holdings[i] = out.weights[i] * (1.0 + returns(kRows + d, static_cast<Index>(i)));
+  }
+  return 1e3 * seconds / kDays;
+}
+
 // Of problems of three factors, long-only, capped in every second one: the mean of what `swap`
 // finds of the best of all supports, and in how many it finds that, both in percent.
 struct Found {
@@ -313,6 +366,7 @@ void report_limited(std::mt19937_64& engine) {
   const double slower = std::isnan(factors) ? factors : std::max(samples, factors);
   bench::at_most("limited_swap_n500_k50_ms", slower, 40.0);
   bench::at_most("limited_swap_n5000_k100_ms", limited_ms(*large.risk, 100, engine), 1000.0);
+  bench::at_most("costed_decision_n200_k20_ms", costed_decision_ms(200, 20, engine), 0.5);
   const Found found = limited_against_all(1000, engine);
   bench::at_least("limited_swap_equal_enumeration_percent", found.equal, 95.0);
   bench::at_least("limited_swap_value_percent", found.value, 99.9);

@@ -155,6 +155,7 @@ class ActivePath {
   double coefficient(Index r, Index i) const;
   double row_value(Index r) const;
   double coefficient_towards(Index r, Index i, int direction) const;
+  double cost_past_holding(Index i) const;
   double pull_towards(const State& state, Index i, int direction, double cost) const;
 
   void clear(const Curvature& H, ConstVec mu, double theta);

@@ -42,7 +42,7 @@ double worth_of(const ExchangeTable& table, double c0, double m0, double r1) {
 ExchangeTable::Change ExchangeTable::of_leaving(const Leaver& out) const {
   if (!out.free) return {.by1 = out.by1, .by_theta = out.by_theta};
   return {.by1 = -0.5 * out.w0 * out.w0 / out.own,
-          .by_theta = -out.w0 * out.w1 / out.own,
+          .by_theta = out.by_theta - out.w0 * out.w1 / out.own,
           .by_theta2 = -0.5 * out.w1 * out.w1 / out.own};
 }
 
@@ -68,9 +68,25 @@ ExchangeTable::Change ExchangeTable::of_exchange(const Leaver& out, const Entran
   return change;
 }
 
+// The same at the present theta, as a number: theta does not move for utility.
+double ExchangeTable::utility_change(const Leaver& out, const Entrant& in, double u) const {
+  const double base = out.by1 + theta * out.by_theta;
+  const double g = out.free ? in.gain : in.gain + out.rests_at * u;
+  const double v = in.variance, p = out.free ? out.own : 1.0, w = out.w;
+  if (!out.free) u = 0.0;
+  const double scale = p * v + u * u, size = in.direction * (p * g + w * u);
+  if (!(size > 0.0)) return -kInfinity;
+  if (size <= in.most * scale) return base + 0.5 * (g * (p * g + 2.0 * w * u) - w * w * v) / scale;
+  const double b = in.direction * in.most, left = w - u * b;
+  return base + g * b - 0.5 * (v * b * b + left * left / p);
+}
+
 double ExchangeTable::worth(Index l, Index e) const {
   const Leaver out = l < 0 ? Leaver{} : leavers[at(l)];
   const double u = l < 0 || e < 0 ? 0.0 : cross[at(l) * entrants.size() + at(e)];
+  if (e >= 0 && end == LimitedEnd::ok && objective.kind == Objective::utility)
+    return worth_of(*this, c0, m0, r1) +
+           objective.risk_aversion * utility_change(out, entrants[at(e)], u);
   const Change change = e < 0 ? of_leaving(out) : of_exchange(out, entrants[at(e)], u);
   if (!change.possible) return -kInfinity;
   return worth_of(*this, c0 - 2.0 * change.by1, m0 + change.by_theta, r1 + 2.0 * change.by_theta2);
@@ -93,6 +109,14 @@ double ActivePath::pull_towards(const State& state, Index i, int direction, doub
     pull -= coefficient_towards(limits_.turnover(), i, direction) *
             (state.lambda[at(limits_.turnover())] + cost * limits_.costs[at(i)]);
   return pull;
+}
+
+// What a free asset pays on its way to 0 beyond what it would at the present slope: buying more of
+// what is held ends at the holding, and selling begins.
+double ActivePath::cost_past_holding(Index i) const {
+  const double h = limits_.holdings[at(i)], w = w_[at(i)];
+  if (!limits_.holding_is_knot(i) || h * w <= 0.0 || std::abs(w) <= std::abs(h)) return 0.0;
+  return 2.0 * limits_.costs[at(i)] * std::abs(h);
 }
 
 void ActivePath::exchanges(ExchangeTable& table) {
@@ -123,23 +147,27 @@ void ActivePath::exchanges(ExchangeTable& table) {
     else
       set_right(entrants + l, i, w_[at(i)] > 0.0 ? 1 : -1);
   }
+  table.given_right = table.right;
+  table.given_rows = table.rows;
   factor_.solve_many(table.right, table.rows, static_cast<Index>(all));
-  const auto residual = [&](Index i, int direction, std::size_t column, double own) {
-    for (std::size_t a = 0; a < f; ++a)
-      own -= factor_.column(static_cast<Index>(a))[at(i)] * table.right[a * all + column];
-    for (std::size_t b = 0; b < q; ++b)
-      own -= coefficient_towards(active[b], i, direction) * table.rows[b * all + column];
-    return own;
+  // Of each column, what its solution explains of itself.
+  table.explained.assign(all, 0.0);
+  const auto explain = [&](const std::vector<double>& given, const std::vector<double>& solved) {
+    for (std::size_t a = 0; a < given.size(); a += all)
+      for (std::size_t c = 0; c < all; ++c) table.explained[c] += given[a + c] * solved[a + c];
   };
-  const auto own_variance = [&](Index i, int direction, std::size_t column) {
+  explain(table.given_right, table.right);
+  explain(table.given_rows, table.rows);
+  const auto own_variance = [&](Index i, std::size_t column) {
     const double own = variance(i) + (H_.more.empty() ? 0.0 : H_.more[at(i)]);
-    return std::max(residual(i, direction, column, own), kNoVariance * own);
+    return std::max(own - table.explained[column], kNoVariance * own);
   };
   for (std::size_t e = 0; e < entrants; ++e) {
     ExchangeTable::Entrant& in = table.entrants[e];
     in.gain0 = pull_towards(to_, in.asset, in.direction, 0.0);
     in.gain1 = pull_towards(along_, in.asset, in.direction, 1.0);
-    in.variance = own_variance(in.asset, in.direction, e);
+    in.variance = own_variance(in.asset, e);
+    in.gain = in.gain0 + theta_ * in.gain1;
   }
   table.cross.resize(leavers * entrants);
   for (std::size_t l = 0; l < leavers; ++l) {
@@ -152,7 +180,9 @@ void ActivePath::exchanges(ExchangeTable& table) {
              .w0 = to_.w[i],
              .w1 = along_.w[i],
              .own = std::max(mine[entrants + l], kNoVariance / variance(out.asset)),
+             .by_theta = -cost_past_holding(out.asset),
              .free = true};
+      out.w = out.w0 + theta_ * out.w1;
       std::copy_n(mine, entrants, cross);
       continue;
     }
@@ -161,12 +191,18 @@ void ActivePath::exchanges(ExchangeTable& table) {
     out = {.asset = out.asset,
            .rests_at = b,
            .by1 = -b * pull_towards(to_, out.asset, direction, 0.0) -
-                  0.5 * b * b * own_variance(out.asset, direction, entrants + l),
+                  0.5 * b * b * own_variance(out.asset, entrants + l),
            .by_theta = -b * pull_towards(along_, out.asset, direction, 1.0)};
     table.column.resize(at(n_));
     H_.column(out.asset, table.column, scratch_);
-    for (std::size_t e = 0; e < entrants; ++e)
-      cross[e] = residual(out.asset, direction, e, table.column[at(table.entrants[e].asset)]);
+    for (std::size_t e = 0; e < entrants; ++e) cross[e] = table.column[at(table.entrants[e].asset)];
+    const auto take = [&](const std::vector<double>& given, const std::vector<double>& solved) {
+      for (std::size_t a = 0; a < given.size(); a += all)
+        for (std::size_t e = 0; e < entrants; ++e)
+          cross[e] -= given[a + entrants + l] * solved[a + e];
+    };
+    take(table.given_right, table.right);
+    take(table.given_rows, table.rows);
   }
 }
 

@@ -25,14 +25,17 @@ namespace sharpen::layer {
 struct ExchangeTable {
   struct Leaver {
     Index asset = -1;
-    double w0 = 0.0, w1 = 0.0, own = 0.0;              // free: w and P_ii
-    double rests_at = 0.0, by1 = 0.0, by_theta = 0.0;  // at rest: what f changes by without it
+    double w0 = 0.0, w1 = 0.0, own = 0.0;  // free: w and P_ii
+    double w = 0.0;                        // at the present theta
+    // At rest: what f changes by without it. Free: what it pays once past its holding.
+    double rests_at = 0.0, by1 = 0.0, by_theta = 0.0;
     bool free = false;
   };
   struct Entrant {
     Index asset = -1;
     int direction = 1;
     double gain0 = 0.0, gain1 = 0.0, variance = 0.0;
+    double gain = 0.0;         // at the present theta
     double most = kUnlimited;  // |w| at its bound
   };
 
@@ -46,6 +49,7 @@ struct ExchangeTable {
   };
   Change of_leaving(const Leaver& out) const;
   Change of_exchange(const Leaver& out, const Entrant& in, double u) const;
+  double utility_change(const Leaver& out, const Entrant& in, double u) const;
 
   std::vector<Leaver> leavers;
   std::vector<Entrant> entrants;
@@ -53,7 +57,7 @@ struct ExchangeTable {
   double c0 = 0.0, m0 = 0.0, r1 = 0.0, theta = 0.0;
   ObjectiveSettings objective;
   LimitedEnd end = LimitedEnd::ok;
-  std::vector<double> right, rows, column;  // work space
+  std::vector<double> right, rows, given_right, given_rows, explained, column;  // work space
 };
 
 }  // namespace sharpen::layer

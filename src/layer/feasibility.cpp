@@ -84,6 +84,23 @@ std::vector<double> spread_signal(Index n) {
 
 }  // namespace
 
+bool holds(const Limits& limits, ConstVec w) {
+  constexpr double kRounding = 1e-12;
+  const auto between = [](double low, double x, double high) {
+    return x >= low - kRounding && x <= high + kRounding;
+  };
+  for (std::size_t i = 0; i < w.size(); ++i)
+    if (!between(limits.lower.empty() ? -kUnlimited : limits.lower[i], w[i],
+                 limits.upper.empty() ? kUnlimited : limits.upper[i]))
+      return false;
+  for (const LimitRow& row : limits.rows)
+    if (!between(row.lower, dot(row.coefficients, w), row.upper)) return false;
+  double traded = 0.0;
+  for (std::size_t i = 0; i < limits.holdings.size(); ++i)
+    traded += std::abs(w[i] - limits.holdings[i]);
+  return abs_sum(w) <= limits.gross + kRounding && traded <= limits.turnover + kRounding;
+}
+
 Limits with_net_row(Limits limits, Index n, Objective objective) {
   if (objective == Objective::sharpe)
     limits.rows.push_back({"net = 1", std::vector<double>(at(n), 1.0), 1.0, 1.0});

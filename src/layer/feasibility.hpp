@@ -25,6 +25,9 @@ struct Feasibility {
 // By the kernel, at an optimum of its own choice.
 Feasibility feasibility(const Limits& limits, Index n);
 
+// Whether weights w (n) are under these limits, to rounding; not what counts names.
+bool holds(const Limits& limits, ConstVec w);
+
 // The row that the kernel adds for the Sharpe ratio is the last one then.
 Limits with_net_row(Limits limits, Index n, Objective objective);
 

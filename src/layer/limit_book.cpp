@@ -44,23 +44,6 @@ std::vector<double> betas_of(ConstMat window, Index against) {
   return betas;
 }
 
-bool holds(const Limits& limits, ConstVec w) {
-  constexpr double kRounding = 1e-12;
-  const auto between = [](double low, double x, double high) {
-    return x >= low - kRounding && x <= high + kRounding;
-  };
-  for (std::size_t i = 0; i < w.size(); ++i)
-    if (!between(limits.lower.empty() ? -kUnlimited : limits.lower[i], w[i],
-                 limits.upper.empty() ? kUnlimited : limits.upper[i]))
-      return false;
-  for (const LimitRow& row : limits.rows)
-    if (!between(row.lower, dot(row.coefficients, w), row.upper)) return false;
-  double traded = 0.0;
-  for (std::size_t i = 0; i < limits.holdings.size(); ++i)
-    traded += std::abs(w[i] - limits.holdings[i]);
-  return abs_sum(w) <= limits.gross + kRounding && traded <= limits.turnover + kRounding;
-}
-
 }  // namespace
 
 LimitBook::LimitBook(std::shared_ptr<const LimitRules> rules, std::vector<std::string> tickers,

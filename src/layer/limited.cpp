@@ -213,7 +213,13 @@ void LimitedSolver::use(const PreparedLimits& limits) {
         fmt::format("limits of {} assets and {} rows are not for a solver of {} and {}", table.n,
                     table.plain(), work.table.n, work.table.plain()));
   work.table = table;
+  work.path.reset(table);
   work.given = LimitedEnd::ok;
+}
+
+void LimitedSolver::set_risk_aversion(double gamma) {
+  work_->objective.risk_aversion = gamma;
+  work_->objective.validate();
 }
 
 void LimitedSolver::set_bounds(ConstVec lower, ConstVec upper) {

@@ -27,12 +27,14 @@ void check_finite(std::string_view what, const std::vector<double>& values) {
           fmt::format("limits: {} of asset {} is {}: it must be finite", what, i + 1, values[i]));
 }
 
-// An interval that is not empty, whose ends may be infinite on their own side.
-void check_interval(std::string_view what, double lower, double upper) {
+// An interval that is not empty, whose ends may be infinite on their own side. `what` is put into
+// words only where it is needed: limits are checked at every decision.
+template <class What>
+void check_interval(const What& what, double lower, double upper) {
   if (lower <= upper && lower < kUnlimited && upper > -kUnlimited) return;
   throw InputError(fmt::format(
       "limits: {} must lie between {} and {}, and nothing does: make the first the smaller one",
-      what, lower, upper));
+      what(), lower, upper));
 }
 
 void check_total(std::string_view what, double limit) {
@@ -46,13 +48,13 @@ void Limits::validate(Index n) const {
   if (!lower.empty()) check_size("lower", lower, n);
   if (!upper.empty()) check_size("upper", upper, n);
   for (Index i = 0; i < n; ++i)
-    check_interval(fmt::format("the weight of asset {}", i + 1),
+    check_interval([&] { return fmt::format("the weight of asset {}", i + 1); },
                    lower.empty() ? -kUnlimited : lower[at(i)],
                    upper.empty() ? kUnlimited : upper[at(i)]);
   for (const LimitRow& row : rows) {
     check_size("row '" + row.name + "'", row.coefficients, n);
     check_finite("row '" + row.name + "'", row.coefficients);
-    check_interval("row '" + row.name + "'", row.lower, row.upper);
+    check_interval([&] { return "row '" + row.name + "'"; }, row.lower, row.upper);
   }
   if (!least_if_held.empty()) check_size("least_if_held", least_if_held, n);
   check_finite("least_if_held", least_if_held);

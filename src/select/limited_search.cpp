@@ -11,9 +11,7 @@ using layer::LimitedEnd;
 
 namespace {
 
-constexpr double kBetter = 1e-12;   // relative: less is rounding
-constexpr double kHopeless = 0.02;  // relative: an exchange that looks this much worse is not tried
-constexpr std::size_t kTried = 10;  // exchanges that are confirmed before giving up
+constexpr double kBetter = 1e-12;  // relative: less is rounding
 constexpr std::size_t kKicked = 3;
 constexpr Index kAlone = 200;         // names that are tried where one is held
 constexpr Index kMostAsked = 2000;    // names of which each is asked whether it can be spared
@@ -46,7 +44,12 @@ LimitedSearch::LimitedSearch(const layer::ObjectiveSettings& objective, const la
       place_(at(n)),
       by_loss_(at(n)),
       lower_(at(n)),
-      upper_(at(n)) {
+      upper_(at(n)),
+      effort_{.entrants = 2 * k + 50,
+              .tried = 10,
+              .hopeless = 0.02,
+              .both_sides = true,
+              .many = false} {
   if (groups_.empty()) return;
   groups_of_.resize(at(n));
   for (std::size_t g = 0; g < groups_.size(); ++g)
@@ -173,8 +176,11 @@ void LimitedSearch::offer_entrants(Index most) {
   order_.resize(at(count));
   table_.entrants.clear();
   for (const Index i : order_) {
-    if (solver_.may_exceed_zero(i)) table_.entrants.push_back({.asset = i, .direction = 1});
-    if (solver_.may_undercut_zero(i)) table_.entrants.push_back({.asset = i, .direction = -1});
+    const bool above = solver_.may_exceed_zero(i), below = solver_.may_undercut_zero(i);
+    const bool both = effort_.both_sides || !above || !below;
+    const bool rather_above = both || solver_.gain_above(i) >= solver_.gain_below(i);
+    if (above && rather_above) table_.entrants.push_back({.asset = i, .direction = 1});
+    if (below && (both || !rather_above)) table_.entrants.push_back({.asset = i, .direction = -1});
   }
 }
 
@@ -188,8 +194,7 @@ void LimitedSearch::offer_leavers() {
 // The best single move that is confirmed: a name more while there is room, one less where it is
 // held only because it must not be less, or (`exchange`) one for another.
 bool LimitedSearch::trade(bool exchange) {
-  const Worth least_worth = worth();
-  offer_entrants(2 * k_ + 50);
+  offer_entrants(effort_.entrants);
   offer_leavers();
   solver_.exchanges(table_);
   const bool room = held() < k_;
@@ -199,12 +204,12 @@ bool LimitedSearch::trade(bool exchange) {
   moves_.clear();
   const auto offer = [&](Index l, Index e) {
     const double then = table_.worth(l, e);
-    if (!(then > now - kHopeless * std::abs(now))) return;
+    if (!(then > now - effort_.hopeless * std::abs(now))) return;
     const Move move{then, l < 0 ? -1 : table_.leavers[at(l)].asset,
                     e < 0 ? -1 : table_.entrants[at(e)].asset};
-    if (moves_.size() == kTried && then <= moves_.back().worth) return;
+    if (moves_.size() == effort_.tried && then <= moves_.back().worth) return;
     if (!may_trade(move.out, move.in)) return;
-    if (moves_.size() == kTried) moves_.pop_back();
+    if (moves_.size() == effort_.tried) moves_.pop_back();
     moves_.insert(std::upper_bound(moves_.begin(), moves_.end(), move,
                                    [](const Move& a, const Move& b) { return a.worth > b.worth; }),
                   move);
@@ -217,14 +222,30 @@ bool LimitedSearch::trade(bool exchange) {
     if (exchange)
       for (Index e = 0; e < entrants; ++e) offer(l, e);
   }
-  const std::size_t mark = undo_.size();
-  for (const Move& move : std::vector<Move>(moves_)) {
+  return make_moves();
+}
+
+// The first of moves_ that is confirmed, and (effort_.many) those after it that still are.
+bool LimitedSearch::make_moves() {
+  Worth least_worth = worth();
+  bool any = false;
+  for (const Move& move : moves_) {
+    const bool stale = (move.in >= 0 && place_[at(move.in)] != Place::out) ||
+                       (move.out >= 0 && place_[at(move.out)] == Place::out) ||
+                       (move.out < 0 && held() >= k_) || (any && !may_trade(move.out, move.in));
+    if (stale) continue;
+    const std::size_t mark = undo_.size();
     const bool fine =
         (move.in < 0 || set(move.in, Place::in)) && (move.out < 0 || set(move.out, Place::out));
-    if (fine && solve_and_settle() && worth().better_than(least_worth)) return true;
+    if (fine && solve_and_settle() && worth().better_than(least_worth)) {
+      if (!effort_.many) return true;
+      any = true;
+      least_worth = worth();
+      continue;
+    }
     if (!roll_back(mark)) return false;
   }
-  return false;
+  return any;
 }
 
 void LimitedSearch::improve(bool exchange, const Stop& stop) {

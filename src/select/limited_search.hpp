@@ -40,6 +40,12 @@ class LimitedSearch {
   // that are held.
   layer::LimitedEnd run_on_all(const risk::Risk& risk, Index sample, ConstVec mu, Vec w);
 
+  // Limits of as many rows, without names and least weights, in the place of the present ones.
+  void use(const layer::PreparedLimits& limits, double risk_aversion);
+  // The best that is found by moving on from each of these choices of names (limited_trade.cpp).
+  layer::LimitedEnd decide(const risk::Risk& risk, Index sample, ConstVec mu,
+                           std::span<const std::vector<Index>> starts, Vec w, const Stop& stop);
+
   const layer::LimitedSolver& solver() const { return solver_; }
 
  private:
@@ -54,6 +60,15 @@ class LimitedSearch {
   struct Move {
     double worth = 0.0;
     Index out = -1, in = -1;
+  };
+
+  // How much is asked before an exchange.
+  struct Effort {
+    Index entrants;     // names left out that are looked at
+    std::size_t tried;  // exchanges that are confirmed before giving up
+    double hopeless;    // relative: an exchange that looks this much worse is not tried
+    bool both_sides;    // of an entrant, not only the better one
+    bool many;          // of the exchanges that one look found, not only the first
   };
 
   // The least weight of a name that is held only because its group needs one.
@@ -88,6 +103,7 @@ class LimitedSearch {
   void offer_entrants(Index most);
   void offer_leavers();
   bool trade(bool exchange);
+  bool make_moves();
   void improve(bool exchange, const Stop& stop);
   void find_needed(const risk::Risk& risk, Index sample, ConstVec mu, const Stop& stop);
   void best_alone(ConstVec mu, std::optional<Index> first = {});
@@ -96,6 +112,8 @@ class LimitedSearch {
   bool restart(const risk::Risk& risk, Index sample, ConstVec mu);
   bool restart_on(std::span<const Index> names, const risk::Risk& risk, Index sample, ConstVec mu);
   bool keep_if_better();
+  bool remember();
+  void descend(const Stop& stop);
   bool kick(Index i, const risk::Risk& risk, Index sample, ConstVec mu, const Stop& stop);
   void kick_all(const risk::Risk& risk, Index sample, ConstVec mu, const Stop& stop);
   layer::LimitedEnd give_best(const risk::Risk& risk, Index sample, ConstVec mu, Vec w);
@@ -121,6 +139,7 @@ class LimitedSearch {
   std::optional<Worth> best_ever_;
   bool by_itself_ = false;  // each solution from nothing, not from the one before
   Index banned_ = -1;
+  Effort effort_;
 };
 
 }  // namespace sharpen::select

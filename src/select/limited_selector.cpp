@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -7,6 +9,8 @@
 #include "select/limited_search.hpp"
 #include "select/pool.hpp"
 #include "select/ties.hpp"
+#include "select/trade_pool.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/layer/least_violation.hpp"
 #include "sharpen/select/limited.hpp"
 
@@ -86,8 +90,11 @@ struct LimitedSelector::Work {
                          const Stop& stop);
   LimitedEnd by_score(const risk::Risk& risk, Index sample, ConstVec mu, Vec w, const Stop& stop);
   void take_best_scores();
-  void describe(const risk::Risk& risk, Index sample, ConstVec mu, LimitedEnd end, Portfolio& out);
-  double value_of(const risk::Risk& risk, Index sample, ConstVec mu, ConstVec w);
+  double theta_of(LimitedEnd end, ConstVec mu, ConstVec w) const;
+  void describe(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits& of,
+                LimitedEnd end, Portfolio& out);
+  double value_of(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits& of,
+                  ConstVec w);
   bool unhindered(ConstVec w) const;
   void resize(Portfolio& of_unit_risk) const;
   void prefer_closed_form(const risk::Risk& risk, Index sample, ConstVec mu, Portfolio& out,
@@ -97,11 +104,12 @@ struct LimitedSelector::Work {
   void give_way(const risk::Risk& risk, Index sample, ConstVec mu, layer::Limits given,
                 Portfolio& out, const Stop& stop);
 
-  const SelectSettings settings;
+  SelectSettings settings;
   const Index n;
   layer::Limits limits;                 // of `search`
   std::optional<LimitedSearch> search;  // none before the first run
   std::optional<Pool> pool;             // of many names
+  std::optional<TradePool> trades;      // none before run_from
   const LimitedSearch* answered = nullptr;
   std::optional<Selector> closed_form;  // none before it was needed
   Portfolio unlimited;
@@ -185,10 +193,10 @@ LimitedEnd LimitedSelector::Work::choose(const risk::Risk& risk, Index sample, C
 }
 
 double LimitedSelector::Work::value_of(const risk::Risk& risk, Index sample, ConstVec mu,
-                                       ConstVec w) {
+                                       const layer::Limits& of, ConstVec w) {
   double earned = dot(mu, w);
-  for (std::size_t i = 0; i < limits.costs.size(); ++i)
-    earned -= limits.costs[i] * std::abs(w[i] - limits.holdings[i]);
+  for (std::size_t i = 0; i < of.costs.size(); ++i)
+    earned -= of.costs[i] * std::abs(w[i] - of.holdings[i]);
   risk.apply(sample, w, Sw, scratch);
   const double variance = dot(w, Sw);
   switch (settings.objective.kind) {
@@ -199,19 +207,28 @@ double LimitedSelector::Work::value_of(const risk::Risk& risk, Index sample, Con
   return kNaN;
 }
 
+// A direction is the optimum of its own scale. After value_of(w).
+double LimitedSelector::Work::theta_of(LimitedEnd end, ConstVec mu, ConstVec w) const {
+  if (settings.objective.kind == Objective::utility) return 1.0 / settings.objective.risk_aversion;
+  if (end != LimitedEnd::neutral) return answered->solver().theta();
+  return dot(w, Sw) / dot(mu, w);
+}
+
 // Everything but the weights, from them.
 void LimitedSelector::Work::describe(const risk::Risk& risk, Index sample, ConstVec mu,
-                                     LimitedEnd end, Portfolio& out) {
+                                     const layer::Limits& of, LimitedEnd end, Portfolio& out) {
   out.outcome = layer::outcome_of(end);
   out.support.clear();
   out.value.reset();
+  out.theta.reset();
   out.sharpe = kNaN;
   if (end != LimitedEnd::invalid_input) out.outcome.jitter = risk.jitter(sample);
   if (!is_solved(end)) return;
   const ConstVec w = out.weights;
   for (Index i = 0; i < n; ++i)
     if (w[at(i)] != 0.0) out.support.push_back(i);
-  out.value = value_of(risk, sample, mu, w);
+  out.value = value_of(risk, sample, mu, of, w);
+  out.theta = theta_of(end, mu, w);
   out.sharpe = out.support.empty() ? 0.0 : dot(mu, w) / std::sqrt(dot(w, Sw));
   if (out.support.empty()) out.outcome.status = Status::no_signal;
 }
@@ -256,9 +273,10 @@ void LimitedSelector::Work::prefer_closed_form(const risk::Risk& risk, Index sam
     return;
   resize(unlimited);
   if (!keeps(limits, unlimited.weights)) return;
-  const double value = value_of(risk, sample, mu, unlimited.weights);
+  const double value = value_of(risk, sample, mu, limits, unlimited.weights);
   if (!(value >= *out.value - kRounding * std::abs(*out.value))) return;
   unlimited.value = value;
+  unlimited.theta = dot(unlimited.weights, Sw) / dot(mu, unlimited.weights);
   std::swap(out, unlimited);
 }
 
@@ -269,7 +287,7 @@ bool LimitedSelector::Work::found_under(const risk::Risk& risk, Index sample, Co
   use(wider);
   out.weights.assign(at(n), kNaN);
   const LimitedEnd end = choose(risk, sample, mu, out.weights, stop);
-  describe(risk, sample, mu, end, out);
+  describe(risk, sample, mu, limits, end, out);
   out.outcome.status = Status::infeasible;
   out.outcome.violation = s;
   return is_solved(end);
@@ -336,8 +354,31 @@ void LimitedSelector::run(const risk::Risk& risk, Index sample, ConstVec mu,
   out.weights.assign(at(work.n), kNaN);
   const LimitedEnd end = work.choose(risk, sample, mu, out.weights, stop);
   if (end == LimitedEnd::infeasible) return work.give_way(risk, sample, mu, limits, out, stop);
-  work.describe(risk, sample, mu, end, out);
+  work.describe(risk, sample, mu, limits, end, out);
   work.prefer_closed_form(risk, sample, mu, out, stop);
+}
+
+void LimitedSelector::run_from(const risk::Risk& risk, Index sample, ConstVec mu,
+                               const layer::Limits& limits, const TradeStart& start, Portfolio& out,
+                               const Stop& stop) {
+  Work& work = *work_;
+  if (work.settings.objective.kind != Objective::utility)
+    throw InputError("decisions that follow each other need the objective utility");
+  check_input(work.settings.optimizer, work.n, risk, sample, mu);
+  limits.validate(work.n);
+  for (const Index i : start.names)
+    if (i < 0 || i >= work.n)
+      throw InputError(fmt::format("asset {} to start from is outside [0, {})", i, work.n));
+  if (work.settings.objective.risk_aversion != start.risk_aversion) work.search.reset();
+  work.settings.objective.risk_aversion = start.risk_aversion;
+  work.settings.objective.validate();
+  work.scratch.resize(std::max(work.scratch.size(), at(risk.scratch_size())));
+  if (!work.trades) work.trades.emplace(work.n, work.settings.k);
+  out.weights.assign(at(work.n), kNaN);
+  const std::optional<LimitedEnd> end = work.trades->run(
+      risk, sample, mu, limits, start.risk_aversion, start.names, out.weights, stop);
+  if (!end) return run(risk, sample, mu, limits, out, stop);
+  work.describe(risk, sample, mu, limits, *end, out);
 }
 
 double limited_full_sharpe(const layer::ObjectiveSettings& objective, const risk::Risk& risk,

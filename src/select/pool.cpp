@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 
 #include "base/vec.hpp"
+#include "select/pool_risk.hpp"
 
 namespace sharpen::select {
 
@@ -23,48 +23,49 @@ bool can_go_on(LimitedEnd end) { return is_solved(end) && end != LimitedEnd::neu
 
 }  // namespace
 
-// Sigma on the names of the pool, for the kernel: its columns and its diagonal.
-class PoolRisk final : public risk::Risk {
- public:
-  void set(const risk::Risk& all, Index sample, std::span<const Index> names, Vec scratch) {
-    n_ = static_cast<Index>(names.size());
-    Sigma_.resize(at(n_ * n_));
-    diagonal_.resize(at(n_));
-    all.submatrix(sample, names, {Sigma_.data(), n_, n_}, scratch);
-    for (Index i = 0; i < n_; ++i) diagonal_[at(i)] = Sigma_[at(i * n_ + i)];
+double gain_of_entry(const layer::Limits& limits, Index i, double e, ConstVec multipliers,
+                     double theta) {
+  const double gross = multipliers[multipliers.size() - 2];
+  double best = -kInfinity;
+  for (const int direction : {1, -1}) {
+    const std::vector<double>& bound = direction > 0 ? limits.upper : limits.lower;
+    if (!bound.empty() && !(direction * bound[at(i)] > 0.0)) continue;
+    const double cost = limits.costs.empty() ? 0.0 : limits.costs[at(i)];
+    best = std::max(best, direction * e - gross - multipliers.back() - theta * cost);
   }
+  return best;
+}
 
-  risk::Form form() const override { return risk::Form::dense; }
-  Index n() const override { return n_; }
-  Index samples() const override { return 1; }
-  Index scratch_size() const override { return 0; }
-  risk::Parts parts() const override { return {.lower = false, .root = false}; }
-  std::size_t bytes() const override { return Sigma_.size() * sizeof(double); }
-  Status status(Index) const override { return Status::ok; }
-  double jitter(Index) const override { return 0.0; }
-  ConstVec diagonal(Index) const override { return diagonal_; }
-  void column(Index, Index j, Vec out, Vec) const override {
-    std::copy_n(Sigma_.begin() + j * n_, n_, out.begin());
+void take_limits(const layer::Limits& limits, std::span<const Index> names, layer::Limits& out) {
+  const auto pick = [&](const std::vector<double>& from, std::vector<double>& to) {
+    to.clear();
+    if (from.empty()) return;
+    for (const Index i : names) to.push_back(from[at(i)]);
+  };
+  out.gross = limits.gross;
+  out.turnover = limits.turnover;
+  pick(limits.lower, out.lower);
+  pick(limits.upper, out.upper);
+  pick(limits.holdings, out.holdings);
+  pick(limits.costs, out.costs);
+  pick(limits.least_if_held, out.least_if_held);
+  out.rows.resize(limits.rows.size());
+  for (std::size_t r = 0; r < limits.rows.size(); ++r) {
+    const layer::LimitRow& row = limits.rows[r];
+    out.rows[r].name = row.name;
+    out.rows[r].lower = row.lower;
+    out.rows[r].upper = row.upper;
+    pick(row.coefficients, out.rows[r].coefficients);
   }
-
-  ConstVec ones_solution(Index) const override { return none(); }
-  double ones_norm2(Index) const override { return none(), 0.0; }
-  double solve(Index, ConstVec, Vec, Vec) const override { return none(), 0.0; }
-  void lower_solve(Index, ConstVec, Vec, Vec) const override { none(); }
-  void lower_solve_t(Index, ConstVec, Vec, Vec) const override { none(); }
-  void root_solve(Index, ConstVec, Vec, Vec) const override { none(); }
-  void apply(Index, ConstVec, Vec, Vec) const override { none(); }
-  void submatrix(Index, std::span<const Index>, Mat, Vec) const override { none(); }
-  Index restriction_size() const override { return none(), 0; }
-  bool restrict_to(Index, ConstVec, Vec, Vec) const override { return none(), false; }
-  void restricted_solve(Index, ConstVec, ConstVec, ConstVec, Vec, Vec) const override { none(); }
-
- private:
-  static ConstVec none() { throw std::logic_error("a pool of assets has no factor"); }
-
-  Index n_ = 0;
-  std::vector<double> Sigma_, diagonal_;
-};
+  out.names = limits.names;
+  for (layer::NamesLimit& group : out.names) {
+    std::vector<Index> members;
+    for (std::size_t a = 0; a < names.size(); ++a)
+      if (std::ranges::binary_search(group.members, names[a]))
+        members.push_back(static_cast<Index>(a));
+    group.members = std::move(members);
+  }
+}
 
 Pool::Pool(const layer::ObjectiveSettings& objective, const layer::Limits& limits, Index n, Index k)
     : objective_(objective),
@@ -96,20 +97,6 @@ void Pool::rank_alone(const risk::Risk& risk, Index sample, ConstVec mu) {
   }
 }
 
-// What asset i, which holds nothing, would gain per unit of weight to first order.
-double Pool::gain(Index i, double e, ConstVec multipliers, double theta) const {
-  const double gross = multipliers[multipliers.size() - 2];
-  double best = -kInfinity;
-  for (const int direction : {1, -1}) {
-    const std::vector<double>& bound = direction > 0 ? limits_.upper : limits_.lower;
-    if (!bound.empty() && !(direction * bound[at(i)] > 0.0)) continue;
-    // Names that are traded without being held are in the pool: nothing is held of the others.
-    const double cost = limits_.costs.empty() ? 0.0 : limits_.costs[at(i)];
-    best = std::max(best, direction * e - gross - multipliers.back() - theta * cost);
-  }
-  return best;
-}
-
 // By what they would add to the last answer of the pool, which is w (n). False if none outside
 // would add anything.
 bool Pool::rank_by_gain(const risk::Risk& risk, Index sample, ConstVec mu, ConstVec w) {
@@ -125,7 +112,7 @@ bool Pool::rank_by_gain(const risk::Risk& risk, Index sample, ConstVec mu, Const
     double e = theta * mu[at(i)] - Sw_[at(i)] - net;
     for (std::size_t r = 0; r < limits_.rows.size(); ++r)
       if (multipliers[r] != 0.0) e -= multipliers[r] * limits_.rows[r].coefficients[at(i)];
-    const double more = gain(i, e, multipliers, theta);
+    const double more = gain_of_entry(limits_, i, e, multipliers, theta);
     score_[at(i)] = w[at(i)] != 0.0 ? kInfinity : more * std::abs(more) / variance[at(i)];
     const double size = theta * std::abs(mu[at(i)]) + std::abs(Sw_[at(i)]) + std::abs(net);
     any = any || (more > kNoGain * size && !std::ranges::binary_search(names_, i));
@@ -154,33 +141,7 @@ void Pool::fill(const risk::Risk& risk, Index sample, ConstVec mu, ConstVec w) {
   order_.erase(std::unique(order_.begin(), order_.end()), order_.end());
   names_ = order_;
   risk_->set(risk, sample, names_, scratch_);
-
-  const auto pick = [&](const std::vector<double>& from, std::vector<double>& to) {
-    to.clear();
-    if (from.empty()) return;
-    for (const Index i : names_) to.push_back(from[at(i)]);
-  };
-  inside_.gross = limits_.gross;
-  inside_.turnover = limits_.turnover;
-  pick(limits_.lower, inside_.lower);
-  pick(limits_.upper, inside_.upper);
-  pick(limits_.holdings, inside_.holdings);
-  pick(limits_.costs, inside_.costs);
-  pick(limits_.least_if_held, inside_.least_if_held);
-  inside_.rows.resize(limits_.rows.size());
-  for (std::size_t r = 0; r < limits_.rows.size(); ++r) {
-    const layer::LimitRow& row = limits_.rows[r];
-    inside_.rows[r] = {row.name, {}, row.lower, row.upper};
-    pick(row.coefficients, inside_.rows[r].coefficients);
-  }
-  inside_.names = limits_.names;
-  for (layer::NamesLimit& group : inside_.names) {
-    std::vector<Index> members;
-    for (std::size_t a = 0; a < names_.size(); ++a)
-      if (std::ranges::binary_search(group.members, names_[a]))
-        members.push_back(static_cast<Index>(a));
-    group.members = std::move(members);
-  }
+  take_limits(limits_, names_, inside_);
   const auto size = static_cast<Index>(names_.size());
   search_.emplace(objective_, inside_, size, k_);
   mu_.resize(names_.size());

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "select/limited_search.hpp"
@@ -12,6 +13,13 @@
 namespace sharpen::select {
 
 class PoolRisk;
+
+// What asset i, of which nothing is held, would gain per unit of weight to first order, from e
+// (layer/active_path.hpp). Names that are traded without being held are in a pool always.
+double gain_of_entry(const layer::Limits& limits, Index i, double e, ConstVec multipliers,
+                     double theta);
+// The limits of these names (ascending) alone.
+void take_limits(const layer::Limits& limits, std::span<const Index> names, layer::Limits& out);
 
 class Pool {
  public:
@@ -33,7 +41,6 @@ class Pool {
   bool begin(const risk::Risk& risk, Index sample, ConstVec mu, Vec w);
   void rank_alone(const risk::Risk& risk, Index sample, ConstVec mu);
   bool rank_by_gain(const risk::Risk& risk, Index sample, ConstVec mu, ConstVec w);
-  double gain(Index i, double e, ConstVec multipliers, double theta) const;
   void fill(const risk::Risk& risk, Index sample, ConstVec mu, ConstVec w);
   layer::LimitedEnd search(bool exchange, bool anew, Vec w, const Stop& stop);
 

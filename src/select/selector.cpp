@@ -144,6 +144,7 @@ bool Selector::Work::begin(const risk::Risk& risk, Index sample, ConstVec mu, Po
   out.weights.assign(static_cast<std::size_t>(n), valid ? 0.0 : kNaN);
   out.value = valid ? std::optional(0.0) : std::nullopt;
   out.sharpe = valid ? 0.0 : kNaN;
+  out.theta.reset();
   if (!valid) return false;
   out.outcome.status = Status::no_signal;
   out.outcome.jitter = risk.jitter(sample);

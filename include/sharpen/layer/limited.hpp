@@ -110,7 +110,8 @@ class LimitedSolver {
   void use(const PreparedLimits& limits);
   void set_bounds(ConstVec lower, ConstVec upper);
   void set_holdings(ConstVec holdings);
-  void exempt_first_purchase();  // who holds nothing is free of turnover
+  void set_risk_aversion(double gamma);  // > 0, in the place of the objective's
+  void exempt_first_purchase();          // who holds nothing is free of turnover
   ConstVec lower() const;
   ConstVec upper() const;
 

@@ -19,6 +19,7 @@ struct ObjectiveSettings {
   double risk_aversion = 1.0;  // gamma > 0, for utility
 
   void validate() const;  // throws InputError naming field and value
+  bool operator==(const ObjectiveSettings&) const = default;
 };
 
 }  // namespace sharpen::layer

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "sharpen/layer/limits.hpp"
 #include "sharpen/select/select.hpp"
@@ -36,6 +37,17 @@ class LimitedSelector {
   //   sharpe   from the weights, before costs
   void run(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits& limits,
            Portfolio& out, const Stop& stop = {});
+
+  // What one starts from who is invested already: names beside those that the limits' holdings
+  // have, and the risk aversion in the place of the settings' (objective utility).
+  struct TradeStart {
+    double risk_aversion = 1.0;
+    std::span<const Index> names = {};
+  };
+  // The same for decisions that follow each other. Throws InputError for another objective than
+  // utility, and for a name in `start` that does not exist.
+  void run_from(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits& limits,
+                const TradeStart& start, Portfolio& out, const Stop& stop = {});
 
  private:
   struct Work;

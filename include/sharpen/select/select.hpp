@@ -53,6 +53,9 @@ struct Portfolio {
   // invalid_input, and where only weights are found.
   std::optional<double> value = 0.0;
   double sharpe = 0.0;  // mu^T w / sqrt(w^T Sigma w) from `weights`; 0 for cash
+  // Under limits, of the optimum of theta (mu^T w - costs) - 1/2 w^T Sigma w that it is: 1 / theta
+  // is its risk aversion. 0 where only the risk counts. None without limits.
+  std::optional<double> theta = {};
 };
 
 // Selects and solves with memory set up once for n assets and at most k names.
