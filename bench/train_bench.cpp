@@ -111,6 +111,62 @@ void growth_of_an_epoch() {
   bench::at_most("train_shared_epoch_n2000_over_n200", large.wall / small.wall, 10.0);
 }
 
+// The quickest epoch per sample in the loss, in blocks and in batches of any days. What the days
+// take that only feed the memory is not the blocks' fault.
+void blocks_against_batches() {
+  const market::Panel returns = simulated(50, 1500);
+  constexpr Index kBlock = 64;
+  double least[2] = {1e300, 1e300};
+  learn::TrainSettings s;
+  s.ensemble = 1;
+  s.validation = 0.0;
+  s.warm_start = 0;
+  s.epochs = 4;
+  s.horizon = 1;
+  const Index warm = s.memory_rows(), samples = returns.rows() - s.lookback;
+  for (int round = 0; round < 5; ++round)
+    for (const bool blocks : {false, true}) {
+      s.train_block = blocks ? kBlock : 0;
+      double last = 0.0;
+      learn::TrainControl control;
+      control.epoch = [&](const learn::EpochReport& report) {
+        const double here = bench::now(bench::Clock::process);
+        const auto scored = static_cast<double>(blocks ? samples - warm : samples);
+        if (report.epoch > 1) least[blocks] = std::min(least[blocks], (here - last) / scored);
+        last = here;
+      };
+      learn::train(returns, s, 252.0, Threads(1), control);
+    }
+  const double share = static_cast<double>(warm) / static_cast<double>(kBlock - warm);
+  fmt::print(
+      "a sample in the loss: {:.1f} us in batches of any days, {:.1f} us in blocks of {} with {} "
+      "days before them\n",
+      1e6 * least[0], 1e6 * least[1], kBlock, warm);
+  bench::at_most("train_block_step_over_batch_step", least[1] / least[0] - share, 1.2);
+}
+
+// What an epoch of the usual ensemble takes, and how much of it is its validation.
+void share_of_validation() {
+  const market::Panel returns = simulated(200, 1500);
+  double seconds[2] = {};
+  for (const bool validates : {false, true}) {
+    learn::TrainSettings s;
+    s.epochs = s.patience = 3;
+    s.validation = validates ? 0.2 : 0.0;
+    // As many samples train either way.
+    market::Panel part = returns;
+    if (!validates) {
+      const auto rows = s.lookback + (returns.rows() - s.lookback) * 4 / 5;
+      part.dates.resize(static_cast<std::size_t>(rows));
+      part.values.resize(static_cast<std::size_t>(rows * part.n()));
+    }
+    seconds[validates] = seconds_of(part, s, Threads(2));
+  }
+  fmt::print("200 assets, 1,120 samples, 8 members, 3 epochs: {:.2f} s, with validation {:.2f} s\n",
+             seconds[0], seconds[1]);
+  bench::at_most("train_with_validation_over_without", seconds[1] / seconds[0], 1.5);
+}
+
 }  // namespace
 
 int main() {
@@ -129,5 +185,7 @@ int main() {
   bench::at_most("train_30_epochs_n50_seconds", seconds, 20.0);
 
   growth_of_an_epoch();
+  blocks_against_batches();
+  share_of_validation();
   return 0;
 }

@@ -28,7 +28,8 @@ std::uint32_t crc(const void* data, std::size_t size) {
 std::uint64_t training_identity(const market::Panel& returns, const TrainSettings& settings,
                                 double periods_per_year) {
   TrainSettings same = settings;
-  same.ensemble = 1;  // a member is the same in any ensemble
+  // What no validation of all members stops is the same in any ensemble.
+  if (settings.validation == 0.0) same.ensemble = 1;
   std::string words = settings_bytes(same);
   words.resize(words.size() - 4);  // a checksum of bytes and their checksum says nothing of them
   words += shortest(periods_per_year);

@@ -75,16 +75,12 @@ double Combiner::direction(const risk::Risk& risk, Index sample, ConstVec mu) {
   return root_C / scale;
 }
 
-double Combiner::run(const risk::Risk& risk, Index sample, ConstMat mu, Vec signal) {
+// signal: the mean of the members' directions; scale: the mean of sqrt(C_m). Returns the agreement.
+double Combiner::mean(const risk::Risk& risk, Index sample, ConstMat mu, Vec signal,
+                      double& scale) {
   check_shapes(risk, sample, mu);
   if (risk.n() != n_ || signal.size() != at(n_) || scratch_.size() < at(risk.scratch_size()))
     throw InputError("a combiner was given a risk model or a signal of another size");
-  if (mu.rows == 1) {
-    const ConstVec only = mu.row(0);
-    std::copy(only.begin(), only.end(), signal.begin());
-    const double scale = layer::signal_scale(only);
-    return scale > 0.0 ? 1.0 : scale;
-  }
   std::fill(signal.begin(), signal.end(), risk.status(sample) == Status::ok ? 0.0 : kNaN);
   if (risk.status(sample) != Status::ok) return kNaN;
 
@@ -99,8 +95,29 @@ double Combiner::run(const risk::Risk& risk, Index sample, ConstMat mu, Vec sign
   }
   const auto members = static_cast<double>(mu.rows);
   const double agreement = std::sqrt(std::max(0.0, dot(ConstVec(signal), direction_))) / members;
-  for (double& value : signal) value *= sharpe / members / members;
+  scale = sharpe / members;
   return std::isnan(sharpe) ? kNaN : std::min(1.0, agreement);
+}
+
+double Combiner::run(const risk::Risk& risk, Index sample, ConstMat mu, Vec signal) {
+  if (mu.rows == 1) {
+    check_shapes(risk, sample, mu);
+    const ConstVec only = mu.row(0);
+    std::copy(only.begin(), only.end(), signal.begin());
+    const double scale = layer::signal_scale(only);
+    return scale > 0.0 ? 1.0 : scale;
+  }
+  double scale = kNaN;
+  const double agreement = mean(risk, sample, mu, signal, scale);
+  for (double& value : signal) value *= scale / static_cast<double>(mu.rows);
+  return agreement;
+}
+
+double Combiner::run_unscaled(const risk::Risk& risk, Index sample, ConstMat mu, Vec signal) {
+  double scale = kNaN;
+  const double agreement = mean(risk, sample, mu, signal, scale);
+  for (double& value : signal) value /= static_cast<double>(mu.rows);
+  return agreement;
 }
 
 MemberSpread member_spread(std::span<const select::Portfolio> own) {
@@ -131,8 +148,8 @@ void expected_returns(const Model& model, Index member, ConstMat returns,
                       const Threads& threads) {
   check(model, member, returns, ends, assets, mu);
   if (ends.empty() || assets.empty()) return;
-  const Features<float> features(model.settings.network, model.settings.lookback, returns,
-                                 model.scaling, assets);
+  const Features<float> features(model.settings.network, model.settings.inputs,
+                                 model.settings.lookback, returns, model.scaling, assets);
   const Network<float>& network = model.members[at(member)].network;
   // Always so many windows at once, if need be the last one again: BLAS may round a row differently
   // among fewer rows, and a panel that ends earlier must change nothing.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "learn/block.hpp"
 #include "learn/objective.hpp"
 #include "learn/samples.hpp"
 #include "sharpen/learn/train.hpp"
@@ -33,6 +34,19 @@ struct Dataset {
   Index n() const { return returns.cols; }
 };
 
+// What the validation says of an epoch.
+struct Verdict {
+  double loss = 0.0, sharpe = 0.0;  // the decision loss, and the Sharpe ratio per period
+};
+
+// Epochs without alpha: one must be left with it.
+Index warm_start_epochs(const TrainSettings& settings);
+// Steps of an epoch, at most.
+Index steps_per_epoch(const SampleSplit& split, const TrainSettings& settings);
+
+// The most samples of a step.
+Index most_samples(const TrainSettings& settings);
+
 // All that changes from epoch to epoch, and all that a checkpoint holds.
 struct MemberState {
   Index epoch = 0;  // epochs done
@@ -47,39 +61,63 @@ struct MemberState {
 // Called after every batch; may throw Interrupted.
 using Tick = std::function<void()>;
 
+// What steps work with. Any member's, one at a time.
+struct Workspace {
+  // max_threads: of the Threads given to what uses it.
+  Workspace(const Dataset& data, const TrainSettings& settings, int max_threads);
+
+  Pass<float> pass;
+  std::vector<float> X, out;  // out becomes dL/df
+  std::vector<double> mu, r, dL_dmu;
+  std::vector<double> scratch = {};
+  std::vector<Index> order, ends, risk_samples;
+  int threads;  // at most
+
+  // What decides, once it does.
+  std::optional<layer::SparseTangent> layer;
+  std::optional<Objective> objective;
+  std::optional<BlockObjective> blocks;
+};
+
 class MemberTraining {
  public:
-  // data and settings must outlive it. max_threads: of the Threads given to run_epoch.
-  MemberTraining(const Dataset& data, const TrainSettings& settings, Index member, int max_threads);
+  // data and settings must outlive it.
+  MemberTraining(const Dataset& data, const TrainSettings& settings, Index member);
   ~MemberTraining();
+  MemberTraining(MemberTraining&&) noexcept;
 
-  bool finished() const;
-  Index batches() const;  // per epoch
   const MemberState& state() const { return state_; }
   void resume(MemberState state) { state_ = std::move(state); }
   Member result() const;
 
   // Throws what tick throws, and Diverged (without a model) when the loss is not finite or
   // has exploded; state() is then unusable, but for `best`.
-  EpochReport run_epoch(const Threads& threads, const Tick& tick);
+  EpochReport run_epoch(Workspace& workspace, const Threads& threads, const Tick& tick);
+  // What it expects of mu.rows samples, from `first` on. Throws Diverged for what is not finite.
+  void predict(Index first, Workspace& workspace, Mat mu, const Threads& threads) const;
+  // The network as it is now is the best so far.
+  void keep(const std::optional<Verdict>& verdict);
 
  private:
-  struct Memory;
-  void prepare_decisions();
-  Loss run_batch(std::span<const Index> samples, bool decides, const Threads& threads);
-  void predict(std::span<const Index> samples, Mat mu, const Threads& threads);
-  void validate(EpochReport& report, const Threads& threads);
-  void keep_best(const EpochReport& report);
+  void prepare_decisions(Workspace& workspace);
+  // The steps of an epoch, over the order of samples that it leaves in the workspace.
+  std::vector<SampleBlock> draw_steps(Index epoch, bool decides, Workspace& workspace) const;
+  Loss run_step(const SampleBlock& step, bool decides, Workspace& workspace,
+                const Threads& threads);
+  Loss decide(const SampleBlock& step, std::span<const Index> samples, Workspace& workspace,
+              const Threads& threads);
+  void predict(std::span<const Index> samples, Workspace& workspace, Mat mu,
+               const Threads& threads) const;
   double beta() const;
-  Index warm_start() const;  // epochs without alpha: one must be left with it
-  Diverged diverged(Index epoch, Index batch) const;
+  Diverged diverged(Index epoch, Index batch, Index batches) const;
 
   const Dataset* data_;
   const TrainSettings* settings_;
   Index member_;
   layer::LayerSettings layer_;
   MemberState state_;
-  std::unique_ptr<Memory> memory_;
+  // Under limits every training sample starts where it was.
+  std::optional<layer::LayerStarts> starts_;
 };
 
 }  // namespace sharpen::learn

@@ -22,14 +22,24 @@ namespace sharpen::learn {
 namespace {
 
 constexpr FileKind kModelFile = {.magic = "\x89SHARPM\n",
-                                 .version = 2,
+                                 .version = 3,
                                  .noun = "model",
                                  .remedy = "train it again (sharpen train)"};
 
-// Version 2 has limits at the end of its settings; a model without any is one of version 1.
+// Version 2 has limits at the end of its settings, version 3 says whether there are any, and then
+// how decisions are charged, what the network sees and how its errors count. A model that would say
+// nothing new is of the version before.
+constexpr std::uint32_t kLimitsVersion = 2, kTradingVersion = 3;
+
+bool trades(const TrainSettings& settings) {
+  return settings.ruling() != trade::Ruling{} || settings.train_cost_bps != 0.0 ||
+         settings.train_block != 0 || settings.inputs != Inputs::returns ||
+         settings.prediction_loss != PredictionLoss::squared;
+}
+
 FileKind kind_of(const TrainSettings& settings) {
   FileKind kind = kModelFile;
-  if (!settings.mandate.limits) kind.version = 1;
+  if (!trades(settings)) kind.version = settings.mandate.limits ? kLimitsVersion : 1;
   return kind;
 }
 
@@ -124,6 +134,20 @@ void objective_fields(Archive& a, Settings& settings) {
   a("risk-aversion", risk_aversion);
 }
 
+// The rule as it is in force: what was left open is decided.
+template <class Archive, class ARuling, class Settings>
+void trading_fields(Archive& a, ARuling& ruling, Settings& settings) {
+  auto& [rule, memory, expected_sharpe, holding_horizon] = ruling;
+  a.choice("rule", rule, trade::Rule::cost);
+  a("memory", memory);
+  a("expected-sharpe", expected_sharpe);
+  a("holding-horizon", holding_horizon);
+  a("train-cost-bps", settings.train_cost_bps);
+  a("train-block", settings.train_block);
+  a.choice("inputs", settings.inputs, Inputs::sums);
+  a.choice("prediction-loss", settings.prediction_loss, PredictionLoss::risk);
+}
+
 template <class Archive, class Settings>
 void adam_fields(Archive& a, Settings& settings) {
   auto& [learning_rate, beta1, beta2, epsilon, weight_decay, clip] = settings;
@@ -137,9 +161,9 @@ void adam_fields(Archive& a, Settings& settings) {
 
 template <class Archive, class Settings, class Widths>
 void settings_fields(Archive& a, Settings& settings, const Widths& exchange_widths) {
-  auto& [network, hidden, lookback, alpha, mixing, decision_loss, horizon, warm_start, mandate,
-         layer, beta_final, shrinkage, form, batch, adam, epochs, validation, patience, ensemble,
-         seed] = settings;
+  auto& [network, inputs, hidden, lookback, alpha, mixing, decision_loss, prediction_loss, horizon,
+         warm_start, mandate, layer, beta_final, shrinkage, form, rules, train_cost_bps,
+         train_block, batch, adam, epochs, validation, patience, ensemble, seed] = settings;
   a.choice("network", network, NetworkKind::shared);
   exchange_widths(hidden);
   a("lookback", lookback);
@@ -245,7 +269,17 @@ TrainSettings read_settings(ByteReader& in) {
   const auto& [count, percent] = settings.mandate.k;
   if (percent < 0.0 || percent > 100.0 || (percent == 0.0 && count < 1))
     in.fail("k is neither a count nor a share");
-  if (in.version() > 1) read_limits_of(in, settings.mandate);
+  bool limited = in.version() == kLimitsVersion;
+  if (in.version() >= kTradingVersion) a("limited", limited);
+  if (limited) read_limits_of(in, settings.mandate);
+  // Before, every decision was made anew, and without costs.
+  trade::Ruling ruling;
+  settings.train_cost_bps = 0.0;
+  settings.train_block = 0;
+  settings.inputs = Inputs::returns;
+  settings.prediction_loss = PredictionLoss::squared;
+  if (in.version() >= kTradingVersion) trading_fields(a, ruling, settings);
+  settings.rules = {ruling.rule, ruling.memory, ruling.expected_sharpe, ruling.holding_horizon};
   return settings;
 }
 
@@ -314,9 +348,14 @@ void write_settings(const TrainSettings& settings, ByteWriter& out) {
     out.u64(hidden.size());
     for (const Index width : hidden) a("hidden", width);
   });
-  if (!settings.mandate.limits) return;
-  objective_fields(a, settings.mandate.objective);
-  a("limits", settings.mandate.limits->to_toml());
+  const bool limited = settings.mandate.limits != nullptr, trading = trades(settings);
+  if (trading) a("limited", limited);
+  if (limited) {
+    objective_fields(a, settings.mandate.objective);
+    a("limits", settings.mandate.limits->to_toml());
+  }
+  const trade::Ruling ruling = settings.ruling();
+  if (trading) trading_fields(a, ruling, settings);
 }
 
 // A model that could not be read back shall not be written.

@@ -29,6 +29,24 @@ double prediction_loss(ConstMat mu, ConstMat r, Mat dP_dmu) {
   return sum / batch;
 }
 
+double prediction_loss(const risk::Risk& risk, std::span<const Index> samples, double unit,
+                       ConstMat mu, ConstMat r, Mat dP_dmu, Vec scratch, const Threads& threads) {
+  const Index batch = mu.rows, n = mu.cols, size = risk.scratch_size() + n;
+  threads.for_each(batch, [&](Index b, int slot) {
+    const Vec own = scratch.subspan(at(slot * size), at(size));
+    const Vec error = own.first(at(n)), slope = dP_dmu.row(b);
+    for (Index i = 0; i < n; ++i) error[at(i)] = mu(b, i) - r(b, i);
+    const bool risky = risk.status(samples[at(b)]) == Status::ok;
+    if (risky) risk.solve(samples[at(b)], error, slope, own.subspan(at(n)));
+    const double factor = 2.0 * (risky ? unit * unit : 1.0) / static_cast<double>(batch);
+    for (Index i = 0; i < n; ++i) slope[at(i)] = factor * (risky ? slope[at(i)] : error[at(i)]);
+  });
+  double loss = 0.0;  // a quadratic form is half of its slope along the error
+  for (Index b = 0; b < batch; ++b)
+    for (Index i = 0; i < n; ++i) loss += 0.5 * (mu(b, i) - r(b, i)) * dP_dmu(b, i);
+  return loss;
+}
+
 double decision_loss(DecisionLoss kind, ConstVec q, Vec dD_dq) {
   const auto count = static_cast<double>(q.size());
   double mean = 0.0, square = 0.0;
@@ -49,19 +67,30 @@ double decision_loss(DecisionLoss kind, ConstVec q, Vec dD_dq) {
   return -mean / sd;
 }
 
-Objective::Objective(const layer::SparseTangent& layer, double alpha, Mixing mixing,
-                     DecisionLoss decision, Index max_batch, int max_threads)
+void mix(const LossSettings& settings, ConstMat dD_dmu, Mat dL_dmu, Loss& loss) {
+  const double alpha = settings.alpha;
+  if (settings.mixing == Mixing::balanced) {
+    const double decision = sum_of_squares(dD_dmu);
+    loss.balance = decision > 0.0 ? std::sqrt(sum_of_squares(dL_dmu) / decision) : 0.0;
+  }
+  for (Index b = 0; b < dL_dmu.rows; ++b)
+    for (Index i = 0; i < dL_dmu.cols; ++i)
+      dL_dmu(b, i) = alpha * loss.balance * dD_dmu(b, i) + (1.0 - alpha) * dL_dmu(b, i);
+  loss.total = alpha * loss.balance * loss.decision + (1.0 - alpha) * loss.prediction;
+}
+
+Objective::Objective(const layer::SparseTangent& layer, const LossSettings& settings,
+                     Index max_batch, int max_threads)
     : layer_(&layer),
-      alpha_(alpha),
-      mixing_(mixing),
-      decision_(decision),
+      settings_(settings),
       cache_(layer, max_batch, max_threads),
       w_(at(max_batch * layer.n())),
       dD_dmu_(at(max_batch * layer.n())),
       q_(at(max_batch)),
       dD_dq_(at(max_batch)),
       outcomes_(at(max_batch)),
-      decided_(at(max_batch)) {}
+      decided_(at(max_batch)),
+      scratch_(at(static_cast<Index>(max_threads) * (layer.risk().scratch_size() + layer.n()))) {}
 
 Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r, Mat dL_dmu,
                          const Threads& threads, const layer::BatchLimits& own) {
@@ -71,26 +100,22 @@ Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r
   const Vec q = Vec(q_).first(at(batch)), dD_dq = Vec(dD_dq_).first(at(batch));
 
   Loss loss;
-  loss.prediction = prediction_loss(mu, r, dL_dmu);
+  loss.prediction = settings_.prediction == PredictionLoss::squared
+                        ? prediction_loss(mu, r, dL_dmu)
+                        : prediction_loss(layer_->risk(), samples, settings_.unit, mu, r, dL_dmu,
+                                          scratch_, threads);
   layer_->forward(samples, mu, cache_, w, outcomes, threads, own);
   // Weights that are not there are NaN, all of them.
   for (Index b = 0; b < batch; ++b) decided_[at(b)] = !std::isnan(w(b, 0));
   const auto decided = [&](Index b) { return decided_[at(b)]; };
   for (Index b = 0; b < batch; ++b) q[at(b)] = decided(b) ? dot_in_order(r.row(b), w.row(b)) : 0.0;
-  loss.decision = decision_loss(decision_, q, dD_dq);
+  loss.decision = decision_loss(settings_.decision, q, dD_dq);
   // w has been used: it now holds dD/dw.
   for (Index b = 0; b < batch; ++b)
     for (Index i = 0; i < n; ++i) w(b, i) = decided(b) ? dD_dq[at(b)] * r(b, i) : 0.0;
   layer_->vjp(cache_, w, dD_dmu, threads);
 
-  if (mixing_ == Mixing::balanced) {
-    const double decision = sum_of_squares(dD_dmu);
-    loss.balance = decision > 0.0 ? std::sqrt(sum_of_squares(dL_dmu) / decision) : 0.0;
-  }
-  for (Index b = 0; b < batch; ++b)
-    for (Index i = 0; i < n; ++i)
-      dL_dmu(b, i) = alpha_ * loss.balance * dD_dmu(b, i) + (1.0 - alpha_) * dL_dmu(b, i);
-  loss.total = alpha_ * loss.balance * loss.decision + (1.0 - alpha_) * loss.prediction;
+  mix(settings_, dD_dmu, dL_dmu, loss);
   return loss;
 }
 

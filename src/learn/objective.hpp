@@ -24,17 +24,33 @@ struct Loss {
   double total = 0.0;
 };
 
+struct LossSettings {
+  double alpha = 0.5;
+  Mixing mixing = Mixing::literal;
+  DecisionLoss decision = DecisionLoss::mean_return;
+  PredictionLoss prediction = PredictionLoss::squared;
+  double unit = 1.0;  // of the returns
+};
+
 // The prediction loss P, and its gradient.
 double prediction_loss(ConstMat mu, ConstMat r, Mat dP_dmu);
+// e' Sigma^-1 e unit^2 in the place of |e|^2, but where a sample has no risk. scratch: as the risk
+// model needs it, for every thread.
+double prediction_loss(const risk::Risk& risk, std::span<const Index> samples, double unit,
+                       ConstMat mu, ConstMat r, Mat dP_dmu, Vec scratch, const Threads& threads);
 
 // D of returns q, and dD_dq; both zero for a Sharpe ratio of returns that do not vary.
 double decision_loss(DecisionLoss kind, ConstVec q, Vec dD_dq);
 
+// The loss and its gradient: dL_dmu holds dP_dmu before; loss.prediction and loss.decision are
+// there.
+void mix(const LossSettings& settings, ConstMat dD_dmu, Mat dL_dmu, Loss& loss);
+
 class Objective {
  public:
   // `layer` must outlive the objective.
-  Objective(const layer::SparseTangent& layer, double alpha, Mixing mixing, DecisionLoss decision,
-            Index max_batch, int max_threads);
+  Objective(const layer::SparseTangent& layer, const LossSettings& settings, Index max_batch,
+            int max_threads);
 
   // samples (B): of the layer's risk model. own: what the instances have of their own, under
   // limits.
@@ -43,13 +59,12 @@ class Objective {
 
  private:
   const layer::SparseTangent* layer_;
-  double alpha_;
-  Mixing mixing_;
-  DecisionLoss decision_;
+  LossSettings settings_;
   layer::LayerCache cache_;
   std::vector<double> w_, dD_dmu_, q_, dD_dq_;
   std::vector<Outcome> outcomes_;
   std::vector<bool> decided_;
+  std::vector<double> scratch_;
 };
 
 }  // namespace sharpen::learn

@@ -3,13 +3,35 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::learn {
 
-namespace {}  // namespace
+namespace {
+
+constexpr Index kSingle = 5;        // returns that are inputs by themselves
+constexpr Index kRecent = 20;       // returns that the newer volatility is of
+constexpr Index kFacts = 3;         // volatilities and the scale
+constexpr double kQuietest = 1e-3;  // a volatility below this share of the scale counts as this
+constexpr std::array<Index, 4> kStretches = {10, 20, 40, 70};  // ends of sums
+
+// Ends of the stretches of a window of T returns.
+std::vector<Index> stretches(Index lookback) {
+  std::vector<Index> out;
+  for (const Index end : kStretches)
+    if (end < lookback) out.push_back(end);
+  if (lookback > kSingle) out.push_back(lookback);
+  return out;
+}
+
+}  // namespace
+
+Index count_of_sums(Index lookback) {
+  return std::min(lookback, kSingle) + static_cast<Index>(stretches(lookback).size()) + kFacts;
+}
 
 SampleSplit split_samples(Index rows, const TrainSettings& settings) {
   const Index T = settings.lookback, h = settings.horizon;
@@ -39,7 +61,27 @@ SampleSplit split_samples(Index rows, const TrainSettings& settings) {
         "{}), fewer than one batch of {}; use a smaller ‹--batch›, a shorter ‹--lookback› or "
         "‹--horizon›, or more data",
         rows, std::max<Index>(0, split.training), T, split.validation, h, settings.batch));
+  if (settings.in_blocks() && split.training < settings.train_block)
+    throw InputError(fmt::format(
+        "‹train-block› = {} is longer than the training part of {} samples ({} rows, lookback {}, "
+        "validation {}, horizon {}); use a smaller ‹--train-block› than that, but more than the {} "
+        "that only feed the memory, or more data",
+        settings.train_block, split.training, rows, T, split.validation, h,
+        settings.memory_rows()));
   return split;
+}
+
+std::vector<SampleBlock> draw_blocks(Index training, Index days, Index warm, Random& random) {
+  const Index longest = days - warm;
+  std::vector<SampleBlock> blocks;
+  Index first = warm;  // of the samples in the loss
+  Index count = 1 + static_cast<Index>(random.below(static_cast<std::uint64_t>(longest)));
+  for (; first < training; first += count, count = longest) {
+    count = std::min(count, training - first);
+    blocks.push_back({.first = first - warm, .warm = warm, .scored = count});
+  }
+  random.shuffle(std::span(blocks));
+  return blocks;
 }
 
 Scaling learn_scaling(ConstMat returns, const SampleSplit& split) {
@@ -77,13 +119,17 @@ double Scaling::unit() const {
 }
 
 template <class Real>
-Features<Real>::Features(NetworkKind kind, Index lookback, ConstMat returns, const Scaling& scaling,
-                         std::span<const Index> assets)
+Features<Real>::Features(NetworkKind kind, Inputs inputs, Index lookback, ConstMat returns,
+                         const Scaling& scaling, std::span<const Index> assets)
     : kind_(kind),
+      inputs_(kind == NetworkKind::joint ? Inputs::returns : inputs),
       lookback_(lookback),
       n_(returns.cols),
       rows_(returns.rows),
-      values_(at(returns.rows * returns.cols)) {
+      values_(at(returns.rows * returns.cols)),
+      stretches_(stretches(lookback)) {
+  const double unit = scaling.unit();
+  for (const Index asset : assets) loudness_.push_back(std::log(scaling.scale[at(asset)] / unit));
   for (Index t = 0; t < rows_; ++t)
     for (Index j = 0; j < n_; ++j) {
       const std::size_t asset = at(assets[at(j)]);
@@ -93,11 +139,46 @@ Features<Real>::Features(NetworkKind kind, Index lookback, ConstMat returns, con
 }
 
 template <class Real>
+Index Features<Real>::inputs() const {
+  if (kind_ == NetworkKind::joint) return lookback_ * n_;
+  return inputs_ == Inputs::sums ? count_of_sums(lookback_) : lookback_;
+}
+
+// after: of the window's asset, the return after its last.
+template <class Real>
+void Features<Real>::sum(const Real* after, Index asset, std::span<Real> out) const {
+  std::size_t at_input = 0;
+  double squares = 0.0, recent = 0.0;
+  for (Index lag = 1; lag <= lookback_; ++lag) {
+    const auto x = static_cast<double>(after[-lag]);
+    squares += x * x;
+    if (lag == std::min(kRecent, lookback_)) recent = squares;
+    if (lag <= kSingle) out[at_input++] = after[-lag];
+  }
+  Index begin = kSingle;
+  for (const Index end : stretches_) {
+    double total = 0.0;
+    for (Index lag = begin + 1; lag <= end; ++lag) total += static_cast<double>(after[-lag]);
+    out[at_input++] = static_cast<Real>(total / std::sqrt(static_cast<double>(end - begin)));
+    begin = end;
+  }
+  const auto volatility = [](double sum, Index count) {
+    const double mean = std::sqrt(sum / static_cast<double>(count));
+    return static_cast<Real>(std::log(mean < kQuietest ? kQuietest : mean));  // NaN stays
+  };
+  out[at_input++] = volatility(recent, std::min(kRecent, lookback_));
+  out[at_input++] = volatility(squares, lookback_);
+  out[at_input] = static_cast<Real>(loudness_[at(asset)]);
+}
+
+template <class Real>
 void Features<Real>::gather(std::span<const Index> ends, BasicMat<Real> X) const {
   Index row = 0;
   for (const Index end : ends) {
     if (kind_ == NetworkKind::joint) {
       std::copy_n(values_.data() + (end - lookback_) * n_, lookback_ * n_, X.row(row++).data());
+    } else if (inputs_ == Inputs::sums) {
+      for (Index j = 0; j < n_; ++j) sum(values_.data() + j * rows_ + end, j, X.row(row++));
     } else {
       for (Index j = 0; j < n_; ++j)
         std::copy_n(values_.data() + j * rows_ + end - lookback_, lookback_, X.row(row++).data());

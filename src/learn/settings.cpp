@@ -5,8 +5,12 @@
 #include <limits>
 #include <utility>
 
+#include "learn/samples.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/framework.hpp"
+#include "sharpen/solve/registry.hpp"
+#include "sharpen/trade/costs.hpp"
+#include "sharpen/trade/memory.hpp"
 
 namespace sharpen::learn {
 
@@ -21,7 +25,7 @@ void check_shape(const TrainSettings& settings, Index n) {
     throw InputError(fmt::format("hidden names {} layers; at most {} are allowed",
                                  settings.hidden.size(), kMostLayers));
   double parameters = 0.0;
-  Index inputs = settings.network == NetworkKind::joint ? settings.lookback * n : settings.lookback;
+  Index inputs = settings.shape(n).inputs;
   for (const Index width : settings.hidden) {
     if (width < 1 || width > kWidestLayer)
       throw InputError(
@@ -38,6 +42,23 @@ void check_shape(const TrainSettings& settings, Index n) {
                     parameters, kMostParameters));
 }
 
+void check_block(const TrainSettings& settings) {
+  const Index warm_up = settings.memory_rows();
+  if (settings.train_block <= warm_up)
+    throw InputError(
+        fmt::format("‹train-block› = {} leaves nothing to learn from: the first {} periods of a "
+                    "block only feed "
+                    "the memory; use ‹--train-block {}› or more, a shorter ‹--memory› than {}, or "
+                    "‹--train-block 0› for samples of any periods",
+                    settings.train_block, warm_up, 2 * warm_up, settings.ruling().memory));
+  if (settings.decision_loss == DecisionLoss::sharpe && settings.train_block < warm_up + 2)
+    throw InputError(fmt::format(
+        "‹decision-loss› = sharpe needs a ‹train-block› of {} at least: one return has no Sharpe "
+        "ratio, and the first {} only feed the memory; use a larger ‹--train-block›, or "
+        "‹--decision-loss return›",
+        warm_up + 2, warm_up));
+}
+
 }  // namespace
 
 void TrainSettings::validate(Index n) const {
@@ -49,12 +70,20 @@ void TrainSettings::validate(Index n) const {
     throw InputError(
         "‹decision-loss› = sharpe needs a batch of 2 at least: one return has no Sharpe ratio; use "
         "a larger ‹--batch›, or ‹--decision-loss return›");
+  settings::check(rules);
+  if (in_blocks()) check_block(*this);
   check_shape(*this, n);
   std::shared_ptr<const layer::LimitSchedule> any;
   if (mandate.limits)
     any = std::make_shared<const layer::LimitSchedule>(layer::LimitSchedule{{layer::Limits{}}, {}});
   layer_for(n, any).validate(n);
 }
+
+trade::Ruling TrainSettings::ruling() const {
+  return trade::ruling(rules, solve::optimizer_named("swap"));
+}
+
+Index TrainSettings::memory_rows() const { return trade::Memory(ruling().memory).rows() - 1; }
 
 layer::LayerSettings TrainSettings::layer_for(
     Index n, std::shared_ptr<const layer::LimitSchedule> limits) const {
@@ -63,10 +92,10 @@ layer::LayerSettings TrainSettings::layer_for(
 
 Shape TrainSettings::shape(Index n) const {
   const bool joint = network == NetworkKind::joint;
-  Index inputs = lookback;
-  if (joint && __builtin_mul_overflow(lookback, n, &inputs))  // of a file, which may say anything
-    inputs = std::numeric_limits<Index>::max();
-  return {.inputs = inputs, .hidden = hidden, .outputs = joint ? n : 1};
+  Index seen = !joint && inputs == Inputs::sums ? count_of_sums(lookback) : lookback;
+  if (joint && __builtin_mul_overflow(lookback, n, &seen))  // of a file, which may say anything
+    seen = std::numeric_limits<Index>::max();
+  return {.inputs = seen, .hidden = hidden, .outputs = joint ? n : 1};
 }
 
 TrainSettings training_settings(const settings::Values& values) {
@@ -79,6 +108,9 @@ TrainSettings training_settings(const settings::Values& values) {
   settings::fill(values, out.adam);
   settings::fill(values, out.mandate);
   settings::fill(values, out.layer);
+  settings::fill(values, out.rules);
+  if (!values.has("train-cost-bps"))
+    out.train_cost_bps = trade::mean_bps(values.number_or_file("cost-bps"));
   out.mandate.sizing = layer::sizing_settings(values);
   layer::fill_limits(values, out.mandate);
   if (!framework_named(values.text("framework")).decides) out.alpha = 0.0;

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "learn/checkpoint.hpp"
-#include "learn/member.hpp"
+#include "learn/company.hpp"
 #include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
@@ -75,50 +75,6 @@ Model untrained(const market::Panel& returns, const TrainSettings& settings,
   return model;
 }
 
-struct Job {
-  const Dataset& data;
-  const TrainSettings& settings;
-  const TrainControl& control;
-  std::uint64_t identity;
-};
-
-// Fills `out` with the best so far after every epoch, so that something is left after a failure.
-void train_member(const Job& job, Index member, const Threads& threads, Conductor& conductor,
-                  std::optional<Member>& out) {
-  MemberTraining training(job.data, job.settings, member, threads.count());
-  const bool keeps = !job.control.checkpoints.empty();
-  const auto file = checkpoint_file(job.control.checkpoints, member);
-  if (keeps && job.control.resume) {
-    auto state = read_checkpoint(file, job.identity, job.settings.shape(job.data.n()));
-    if (state && !state->cpu.empty() && state->cpu != cpu_kind() && job.control.warn)
-      conductor.alone([&] {
-        job.control.warn(
-            fmt::format("resumed on another kind of CPU ({}) than it was begun on "
-                        "({}): the last digits may be others",
-                        cpu_kind(), printable(state->cpu)));
-      });
-    if (state) {
-      training.resume(std::move(*state));
-      out = training.result();
-      conductor.done(training.state().epoch * training.batches());
-    }
-  }
-  while (!training.finished()) {
-    const EpochReport report = training.run_epoch(threads, [&] {
-      conductor.done();
-      conductor.ask();
-    });
-    out = training.result();
-    if (keeps)  // on the disk before the one before it is gone
-      write_file(file,
-                 checkpoint_bytes(job.identity, training.state(), training.finished(), cpu_kind()),
-                 Durable::yes);
-    if (job.control.epoch) conductor.alone([&] { job.control.epoch(report); });
-  }
-  // An early stop saves the rest.
-  conductor.done((job.settings.epochs - training.state().epoch) * training.batches());
-}
-
 // A short training on the newest rows: a few batches, and as much validation as keeps its share.
 struct Trial {
   TrainSettings settings;
@@ -134,7 +90,7 @@ Trial short_trial(const market::Panel& returns, const TrainSettings& settings) {
   const double validation =
       settings.validation > 0.0 ? std::clamp(settings.validation, 0.1, 0.8) : 0.0;
   const auto samples = static_cast<Index>(
-      static_cast<double>((kBatches + 1) * settings.batch + 20) / (1.0 - validation));
+      static_cast<double>((kBatches + 1) * most_samples(settings) + 20) / (1.0 - validation));
   const Index rows = std::min(returns.rows(), settings.lookback + samples);
   if (rows < returns.rows()) {  // the whole panel splits as it is; a part of it must, too
     trial.settings.validation = validation;
@@ -155,17 +111,32 @@ double gigabytes_of(const TrainingPlan& plan, const market::Panel& returns,
   for (const Index width : settings.hidden) widths += 2.0 * static_cast<double>(width);
   const auto members = static_cast<double>(settings.ensemble);
   const double running = std::min<double>(threads, members);
+  const double in_step = plan.validation_samples > 0 ? members : running;  // with their gradients
+  const auto samples = static_cast<double>(most_samples(settings));
   const bool restricted = settings.layer.reoptimization == layer::Reoptimization::restricted;
   double layer_bytes = 0.0;
   if (settings.alpha > 0.0)
-    layer_bytes =
-        running * static_cast<double>(settings.batch) * sizeof(double) *
-        static_cast<double>(12 * returns.n() + (restricted ? data.risk->restriction_size() : 0));
-  return (network * (4.0 * running + members) +
-          running * static_cast<double>(settings.batch) * rows_per_window * widths * sizeof(float) +
+    layer_bytes = running * samples * sizeof(double) *
+                  static_cast<double>((settings.in_blocks() ? 20 : 12) * returns.n() +
+                                      (restricted ? data.risk->restriction_size() : 0));
+  return (network * (4.0 * in_step + members) +
+          running * samples * rows_per_window * widths * sizeof(float) +
           (data.risk ? static_cast<double>(data.risk->bytes()) * share : 0.0) + layer_bytes +
           static_cast<double>(returns.rows() * returns.n()) * 12.0) /
          1e9;
+}
+
+// Seconds that one validation takes, beside what the members expect.
+double time_validation(const Dataset& data, const TrainSettings& settings,
+                       const MemberTraining& training, Workspace& workspace,
+                       const Threads& threads) {
+  if (data.split.validation == 0) return 0.0;
+  constexpr double kAnyPeriods = 252.0;
+  Validation validation(data, settings, kAnyPeriods);
+  training.predict(validation.first(), workspace, validation.expectations(0), threads);
+  const auto start = std::chrono::steady_clock::now();
+  validation.judge(threads);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -176,31 +147,11 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
   check_panel(returns);
   const Dataset data = dataset_of(returns, settings, threads, control.stop);
   Model model = untrained(returns, settings, periods_per_year, data);
-  const Job job{data, settings, control, training_identity(returns, settings, periods_per_year)};
-
-  const Index members = settings.ensemble;
-  const Index batches = (data.split.training + settings.batch - 1) / settings.batch;
-  Conductor conductor(control, members * settings.epochs * batches);
-  std::vector<std::optional<Member>> results(at(members));
-  std::vector<std::string> faults(at(members));
-  // Members side by side need no waiting for each other; threads that are left over go inside.
-  const int inner = std::max(1, threads.count() / static_cast<int>(std::min<Index>(members, 1024)));
-  // A member that diverges leaves the others alone: what is kept must not depend on who was first.
-  const auto run = [&](Index m, const Threads& own) {
-    try {
-      train_member(job, m, own, conductor, results[at(m)]);
-    } catch (const Diverged& diverged) {
-      faults[at(m)] = diverged.marked();
-    }
-  };
-  if (members == 1)
-    run(0, threads);
-  else
-    threads.for_each(members, [&](Index m, int) { run(m, Threads(inner)); });
-  for (auto& result : results)
-    if (result) model.members.push_back(std::move(*result));
-  for (const std::string& fault : faults) {
-    if (fault.empty()) continue;
+  Company company(data, settings, control, periods_per_year,
+                  training_identity(returns, settings, periods_per_year));
+  company.run(threads);
+  model.members = company.results();
+  if (const std::string fault = company.fault(); !fault.empty()) {
     model.settings.ensemble = static_cast<Index>(model.members.size());
     throw Diverged(fault, model.members.empty() ? std::nullopt : std::optional(std::move(model)));
   }
@@ -215,7 +166,7 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   TrainingPlan plan;
   plan.samples = split.training;
   plan.validation_samples = split.validation;
-  plan.batches = (split.training + settings.batch - 1) / settings.batch;
+  plan.batches = steps_per_epoch(split, settings);
   plan.parameters = settings.shape(returns.n()).parameters();
 
   const Trial trial = short_trial(returns, settings);
@@ -226,16 +177,24 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   const auto start = Clock::now();
   const Dataset data = dataset_of(trial.returns, trial.settings, threads);
   const double risk_seconds = seconds(start);
-  MemberTraining training(data, trial.settings, 0, threads.count());
+  Workspace workspace(data, trial.settings, threads.count());
+  MemberTraining training(data, trial.settings, 0);
   const auto first = Clock::now();
-  training.run_epoch(threads, {});
+  training.run_epoch(workspace, threads, {});
   const double epoch_seconds = seconds(first);
+  const double validation_seconds =
+      time_validation(data, trial.settings, training, workspace, threads);
 
-  const double share = static_cast<double>(plan.batches) / static_cast<double>(training.batches());
+  const auto ratio = [](Index whole, Index part) {
+    return static_cast<double>(whole) / static_cast<double>(std::max<Index>(1, part));
+  };
+  const double share = ratio(plan.batches, steps_per_epoch(data.split, trial.settings));
   const auto members = static_cast<double>(settings.ensemble);
-  plan.minutes = (risk_seconds * share +
-                  epoch_seconds * share * static_cast<double>(settings.epochs) * members) /
-                 60.0;
+  const auto epochs = static_cast<double>(settings.epochs);
+  plan.minutes =
+      (risk_seconds * share + epoch_seconds * share * epochs * members +
+       validation_seconds * ratio(plan.validation_samples, data.split.validation) * epochs) /
+      60.0;
   plan.gigabytes = gigabytes_of(plan, returns, settings, data, share, threads.count());
   return plan;
 }

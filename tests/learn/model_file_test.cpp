@@ -76,6 +76,7 @@ TrainSettings unusual_settings() {
   s.alpha = 0.375;
   s.mixing = Mixing::literal;
   s.decision_loss = DecisionLoss::sharpe;
+  s.prediction_loss = PredictionLoss::squared;
   s.horizon = 3;
   s.warm_start = 4;
   s.mandate.k = {.count = 2, .percent = 0.0};
@@ -88,6 +89,10 @@ TrainSettings unusual_settings() {
   s.beta_final = 50.0;
   s.shrinkage = 0.25;
   s.form = risk::Form::dense;
+  s.rules = {
+      .rule = trade::Rule::band, .memory = 4, .expected_sharpe = 0.75, .holding_horizon = 12.5};
+  s.train_cost_bps = 3.5;
+  s.train_block = 41;
   s.batch = 17;
   s.adam = {.learning_rate = 2e-3,
             .beta1 = 0.8,
@@ -125,6 +130,8 @@ TEST(ModelFile, KeepsEveryFieldBitForBit) {
   EXPECT_EQ(b.alpha, a.alpha);
   EXPECT_EQ(b.mixing, a.mixing);
   EXPECT_EQ(b.decision_loss, a.decision_loss);
+  EXPECT_EQ(b.inputs, a.inputs);
+  EXPECT_EQ(b.prediction_loss, a.prediction_loss);
   EXPECT_EQ(b.horizon, a.horizon);
   EXPECT_EQ(b.warm_start, a.warm_start);
   EXPECT_EQ(b.mandate.k, a.mandate.k);
@@ -140,6 +147,12 @@ TEST(ModelFile, KeepsEveryFieldBitForBit) {
   EXPECT_EQ(b.beta_final, a.beta_final);
   EXPECT_EQ(b.shrinkage, a.shrinkage);
   EXPECT_EQ(b.form, a.form);
+  EXPECT_EQ(b.rules.rule, a.rules.rule);
+  EXPECT_EQ(b.rules.memory, a.rules.memory);
+  EXPECT_EQ(b.rules.expected_sharpe, a.rules.expected_sharpe);
+  EXPECT_EQ(b.rules.holding_horizon, a.rules.holding_horizon);
+  EXPECT_EQ(b.train_cost_bps, a.train_cost_bps);
+  EXPECT_EQ(b.train_block, a.train_block);
   EXPECT_EQ(b.batch, a.batch);
   EXPECT_EQ(b.adam.learning_rate, a.adam.learning_rate);
   EXPECT_EQ(b.adam.beta1, a.adam.beta1);
@@ -160,6 +173,47 @@ TEST(ModelFile, KeepsEveryFieldBitForBit) {
   EXPECT_EQ(back.validation_samples, model.validation_samples);
   EXPECT_EQ(back.periods_per_year, model.periods_per_year);
   EXPECT_EQ(back.scaling, model.scaling);
+}
+
+// What knows neither a rule nor costs is of the version that knew of none, and read as such.
+TEST(ModelFile, OfAnOldVersionDecidesAnewAndWithoutCosts) {
+  Model model = unusual_model();
+  model.settings.rules = {.rule = trade::Rule::none, .memory = 1};
+  model.settings.train_cost_bps = 0.0;
+  model.settings.train_block = 0;
+  model.settings.inputs = Inputs::returns;
+  for (Member& member : model.members) member.network = Network<float>(model.settings.shape(3));
+  for (const bool limited : {false, true}) {
+    if (limited) {
+      auto limits = std::make_shared<layer::LimitRules>();
+      limits->long_only = true;
+      model.settings.mandate.limits = limits;
+      model.settings.layer.raw_score = false;
+    }
+    const std::string bytes = model_bytes(model);
+    EXPECT_EQ(bytes[kVersionAt], limited ? 2 : 1);
+    const TrainSettings back = parse_model(bytes, "m.sharpen").settings;
+    EXPECT_EQ(back.rules.rule, trade::Rule::none);
+    EXPECT_EQ(back.rules.memory, 1);
+    EXPECT_EQ(back.rules.expected_sharpe, 1.0);
+    EXPECT_EQ(back.train_cost_bps, 0.0);
+    EXPECT_EQ(back.train_block, 0);
+    EXPECT_EQ(back.inputs, Inputs::returns);
+    EXPECT_EQ(back.prediction_loss, PredictionLoss::squared);
+    model.settings.train_block = 41;
+    const Model traded = parse_model(model_bytes(model), "m.sharpen");
+    EXPECT_EQ(traded.settings.mandate.limits != nullptr, limited);
+    EXPECT_EQ(traded.settings.train_block, 41);
+    model.settings.train_block = 0;
+  }
+}
+
+TEST(ModelFile, RefusesARuleThatIsNone) {
+  Model model = unusual_model();
+  model.settings.rules.expected_sharpe = 0.7501;
+  const std::string bytes = model_bytes(model);
+  EXPECT_THAT(refusal(with_number(bytes, 0.7501, -1.0)), HasSubstr("expected-sharpe"));
+  EXPECT_THAT(refusal(with_number(bytes, 3.5, -1.0)), HasSubstr("train-cost-bps"));
 }
 
 TEST(ModelFile, KeepsAFreeNetPosition) {
@@ -198,7 +252,7 @@ TEST(ModelFile, SaysWhatItIs) {
   write_model(unusual_model(), path);
   const ModelFile file = read_model_file(path);
   EXPECT_EQ(file.program_version, build_info().version);
-  EXPECT_EQ(file.format_version, 1u);
+  EXPECT_EQ(file.format_version, 3u);
   EXPECT_EQ(file.bytes, std::filesystem::file_size(path));
   EXPECT_EQ(file.checksum, checksum(testing::text_of(path)));
   EXPECT_EQ(model_bytes(file.model), testing::text_of(path));
@@ -233,9 +287,9 @@ TEST(ModelFile, IsRefusedWhereverItIsCutShort) {
 
 TEST(ModelFile, OfANewerVersionIsRefusedAsSuch) {
   std::string bytes = model_bytes(made_model({}));
-  bytes[kVersionAt] = 3;
+  bytes[kVersionAt] = 4;
   EXPECT_EQ(refusal(sealed(bytes)),
-            "m.sharpen: is a model of format version 3, and this program reads versions up to 2; "
+            "m.sharpen: is a model of format version 4, and this program reads versions up to 3; "
             "use a newer Sharpen, or train it again (sharpen train)");
   bytes[kVersionAt] = 0;
   EXPECT_THAT(refusal(sealed(bytes)), HasSubstr("no model has format version 0"));

@@ -30,6 +30,8 @@ struct Mode {
   layer::Net net = layer::Net::positive;
   bool raw = false;
   Index horizon = 1;
+  Inputs inputs = Inputs::returns;
+  PredictionLoss prediction = PredictionLoss::squared;
 };
 
 std::string mode_name(const Mode& m) {
@@ -43,7 +45,8 @@ std::string mode_name(const Mode& m) {
                                    : "_gross") +
          (m.net == layer::Net::any ? "_any" : "") + (m.raw ? "_raw" : "") +
          (m.horizon > 1 ? "_horizon" : "") + (m.alpha == 1.0 ? "_decision" : "") +
-         (m.alpha == 0.0 ? "_prediction" : "");
+         (m.alpha == 0.0 ? "_prediction" : "") + (m.inputs == Inputs::sums ? "_sums" : "") +
+         (m.prediction == PredictionLoss::risk ? "_risk" : "");
 }
 
 std::vector<Mode> modes() {
@@ -67,6 +70,12 @@ std::vector<Mode> modes() {
   out.push_back({.horizon = 3});
   out.push_back({.alpha = 1.0});
   out.push_back({.alpha = 0.0});
+  for (const Mixing mixing : {Mixing::literal, Mixing::balanced})
+    out.push_back({.network = NetworkKind::shared,
+                   .mixing = mixing,
+                   .inputs = Inputs::sums,
+                   .prediction = PredictionLoss::risk});
+  out.push_back({.alpha = 0.0, .prediction = PredictionLoss::risk});
   return out;
 }
 
@@ -80,7 +89,9 @@ class Pipeline {
     settings_.network = mode.network;
     settings_.lookback = kLookback;
     settings_.hidden = {4, 3};
+    settings_.inputs = mode.inputs;
     settings_.horizon = mode.horizon;
+    settings_.train_block = 0;
     settings_.batch = kBatch;
     settings_.validation = 0.2;
     settings_.mandate.k = {.count = 2, .percent = 0.0};
@@ -110,7 +121,8 @@ class Pipeline {
   double loss(const Network<double>& network, double& balance, std::vector<double>* gradient) {
     std::vector<Index> assets(kAssets);
     std::iota(assets.begin(), assets.end(), Index{0});
-    const Features<double> features(mode_.network, kLookback, view(returns_), scaling_, assets);
+    const Features<double> features(mode_.network, mode_.inputs, kLookback, view(returns_),
+                                    scaling_, assets);
     const Index rows = kBatch * features.rows_per_window();
     std::vector<double> X(static_cast<std::size_t>(rows * features.inputs())), mu(kBatch * kAssets),
         r(mu.size()), g(mu.size());
@@ -129,7 +141,13 @@ class Pipeline {
       mean_target(view(returns_), ends[static_cast<std::size_t>(b)], mode_.horizon, rs.row(b));
 
     const layer::SparseTangent layer(settings_.layer_for(kAssets), *risk_);
-    Objective objective(layer, mode_.alpha, mode_.mixing, mode_.loss, kBatch, 1);
+    Objective objective(layer,
+                        {.alpha = mode_.alpha,
+                         .mixing = mode_.mixing,
+                         .decision = mode_.loss,
+                         .prediction = mode_.prediction,
+                         .unit = unit},
+                        kBatch, 1);
     const Loss loss = objective.evaluate(samples_, mus, rs, gs, threads_);
     if (balance == 0.0) balance = loss.balance;
     if (gradient != nullptr) {
@@ -200,7 +218,8 @@ TEST(Objective, BalancesTheTwoGradientsToTheSameSize) {
     layer::LayerSettings settings;
     settings.k = 2;
     const layer::SparseTangent layer(settings, *risk);
-    Objective objective(layer, mode.alpha, mode.mixing, mode.loss, 4, 1);
+    Objective objective(layer, {.alpha = mode.alpha, .mixing = mode.mixing, .decision = mode.loss},
+                        4, 1);
     RowMatrix mu = 0.001 * Problems(4).matrix(4, 6), r(4, 6), g(4, 6);
     for (Index b = 0; b < 4; ++b) r.row(b) = returns.row(ends[static_cast<std::size_t>(b)]);
     const std::vector<Index> samples = {0, 1, 2, 3};
@@ -222,7 +241,7 @@ TEST(Objective, IsThePapersLossWhenLiteral) {
   RowMatrix mu = 0.001 * Problems(4).matrix(2, 6), r(2, 6), g(2, 6), w(2, 6);
   for (Index b = 0; b < 2; ++b) r.row(b) = returns.row(ends[static_cast<std::size_t>(b)]);
   const std::vector<Index> samples = {0, 1};
-  Objective objective(layer, 0.3, Mixing::literal, DecisionLoss::mean_return, 2, 1);
+  Objective objective(layer, {.alpha = 0.3}, 2, 1);
   const Loss loss = objective.evaluate(samples, view(std::as_const(mu)), view(std::as_const(r)),
                                        view(g), Threads(1));
   layer::LayerCache cache(layer, 2, 1);

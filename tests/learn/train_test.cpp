@@ -8,9 +8,9 @@
 
 #include "learn/member.hpp"
 #include "learn/samples.hpp"
+#include "learn/small_training.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/train.hpp"
-#include "sharpen/market/simulate.hpp"
 #include "support/files.hpp"
 
 namespace sharpen::learn {
@@ -18,31 +18,6 @@ namespace {
 
 using sharpen::testing::Folder;
 using ::testing::HasSubstr;
-
-market::Panel simulated_returns(Index assets, Index days, std::uint64_t seed) {
-  market::SimulationSettings settings;
-  settings.assets = assets;
-  settings.days = days;
-  settings.seed = seed;
-  return market::simple_returns(market::simulate(settings));
-}
-
-TrainSettings small_settings() {
-  TrainSettings s;
-  s.network = NetworkKind::joint;
-  s.mixing = Mixing::balanced;
-  s.layer.reoptimization = layer::Reoptimization::restricted;
-  s.ensemble = 1;
-  s.hidden = {12, 6};
-  s.lookback = 20;
-  s.mandate.k = {.count = 3, .percent = 0.0};
-  s.mandate.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.006};
-  s.batch = 16;
-  s.epochs = 4;
-  s.patience = 2;
-  s.seed = 7;
-  return s;
-}
 
 struct TrainingCase {
   NetworkKind network;
@@ -82,12 +57,12 @@ TEST_P(EveryTraining, GivesTheSameBitsForAnyThreadCount) {
 
 TEST_P(EveryTraining, OfOneMemberIsTheFirstOfAnEnsemble) {
   TrainSettings s = settings();
+  s.validation = 0.0;  // which is of all members
   const Model one = train(returns(), s, 252.0, Threads(1));
   s.ensemble = 3;
   const Model three = train(returns(), s, 252.0, Threads(2));
   ASSERT_EQ(three.members.size(), 3u);
   EXPECT_EQ(one.members[0].network.parameters, three.members[0].network.parameters);
-  EXPECT_EQ(one.members[0].validation_loss, three.members[0].validation_loss);
   EXPECT_NE(three.members[1].network.parameters, three.members[0].network.parameters);
   EXPECT_NE(three.members[1].network.parameters, three.members[2].network.parameters);
 }
@@ -252,7 +227,8 @@ std::vector<double> reference_path(const Dataset& data, const TrainSettings& s) 
   std::vector<Index> samples, ends, assets;
   for (Index i = 0; i < batch; ++i) samples.push_back(i), ends.push_back(data.split.end(i));
   for (Index i = 0; i < n; ++i) assets.push_back(i);
-  const Features<double> features(s.network, s.lookback, data.returns, data.scaling, assets);
+  const Features<double> features(s.network, s.inputs, s.lookback, data.returns, data.scaling,
+                                  assets);
   std::vector<double> X(static_cast<std::size_t>(batch * features.inputs())),
       mu(static_cast<std::size_t>(batch * n)), r(mu.size()), g(mu.size()), path;
   const BasicMat<double> inputs(X.data(), batch, features.inputs());
@@ -260,7 +236,8 @@ std::vector<double> reference_path(const Dataset& data, const TrainSettings& s) 
   const Mat mus(mu.data(), batch, n), rs(r.data(), batch, n), gs(g.data(), batch, n);
   for (Index b = 0; b < batch; ++b) mean_target(data.returns, data.split.end(b), 1, rs.row(b));
   const layer::SparseTangent layer(s.layer_for(n), *data.risk);
-  Objective objective(layer, s.alpha, s.mixing, s.decision_loss, batch, 1);
+  Objective objective(layer, {.alpha = s.alpha, .mixing = s.mixing, .decision = s.decision_loss},
+                      batch, 1);
   Pass<double> pass(shape, batch, 1);
   for (int step = 1; step <= 10; ++step) {
     pass.forward(network, inputs, mus, Threads(1));
@@ -285,17 +262,19 @@ TEST(Training, FollowsThePathItAlwaysHas) {
   s.epochs = 10;
   s.warm_start = 0;
   s.mixing = Mixing::literal;
+  s.train_block = 0;
   const market::Panel returns = simulated_returns(9, 151, 3);
   s.batch = returns.rows() - s.lookback;  // one step an epoch
   const Dataset data(returns.matrix(), s, Threads(1));
-  MemberTraining training(data, s, 0, 1);
-  ASSERT_EQ(training.batches(), 1);
+  Workspace workspace(data, s, 1);
+  MemberTraining training(data, s, 0);
+  ASSERT_EQ(steps_per_epoch(data.split, s), 1);
   const std::vector<double> reference = reference_path(data, s);
   const std::vector<double> pinned = {
       0.00125683274,  0.00114851867,  0.00105846655,  0.000980456249, 0.000908932893,
       0.000838112346, 0.000773847675, 0.000715811145, 0.000660306228, 0.000607366065};
   for (std::size_t step = 0; step < 10; ++step) {
-    const double loss = training.run_epoch(Threads(1), {}).loss;
+    const double loss = training.run_epoch(workspace, Threads(1), {}).loss;
     EXPECT_NEAR(loss, pinned[step], 1e-4 * std::abs(pinned[step])) << step;
     EXPECT_NEAR(loss, reference[step], 1e-4 * std::abs(reference[step])) << step;
     if (step == 0) continue;
@@ -347,6 +326,7 @@ TEST(Training, KeepsTheLastGoodModelWhenItDiverges) {
   s.epochs = 400;
   s.alpha = 1.0;
   s.warm_start = 0;
+  s.train_block = 0;
   s.adam.learning_rate = 1.0;
   try {
     train(simulated_returns(9, 150, 3), s, 252.0, Threads(1));
@@ -366,6 +346,7 @@ TEST(Training, KeepsTheSameModelForAnyThreadCountWhenItDiverges) {
   s.epochs = 400;
   s.alpha = 1.0;
   s.warm_start = 0;
+  s.train_block = 0;
   s.adam.learning_rate = 1.0;
   s.ensemble = 3;
   const auto kept = [&](int threads) -> std::string {
@@ -442,6 +423,13 @@ TEST(Training, RefusesWhatDoesNotFit) {
     return refusal(s, panel);
   };
   EXPECT_THAT(with([](auto& s) { s.batch = 80; }), HasSubstr("fewer than one batch of 80"));
+  EXPECT_THAT(with([](auto& s) { s.train_block = 5; }),
+              HasSubstr("train-block = 5 leaves nothing to learn from: the first 5 periods"));
+  EXPECT_THAT(with([](auto& s) { s.train_block = 70; }),
+              HasSubstr("train-block = 70 is longer than the training part of 63 samples"));
+  EXPECT_EQ(with([](auto& s) { s.train_block = 63; }), "");
+  EXPECT_EQ(with([](auto& s) { s.train_block = 0; }), "");
+  EXPECT_EQ(with([](auto& s) { s.alpha = 0.0, s.train_block = 70; }), "");
   EXPECT_THAT(with([](auto& s) { s.mandate.k = {.count = 7, .percent = 0.0}; }),
               HasSubstr("k = 7"));
   EXPECT_THAT(with([](auto& s) { s.alpha = 1.5; }), HasSubstr("alpha = 1.5 is outside [0, 1]"));
@@ -545,7 +533,7 @@ TEST(TrainingPlan, CountsWhatTrainingUses) {
   EXPECT_EQ(plan.samples, model.samples);
   EXPECT_EQ(plan.validation_samples, model.validation_samples);
   EXPECT_EQ(plan.parameters, static_cast<Index>(model.members[0].network.parameters.size()));
-  EXPECT_EQ(plan.batches, (plan.samples + s.batch - 1) / s.batch);
+  EXPECT_EQ(plan.batches, steps_per_epoch(split_samples(panel.rows(), s), s));
   EXPECT_GT(plan.minutes, 0.0);
   EXPECT_GT(plan.gigabytes, 0.0);
 }

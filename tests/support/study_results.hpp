@@ -74,6 +74,9 @@ inline backtest::Run made_run(const study::Market& market, const std::vector<dou
     const double gross = drift + 0.5 * market_days[t] + 0.006 * normal(random);
     run.gross_returns.push_back(gross);
     run.costs.push_back(cost);
+    run.trading_costs.push_back(cost);
+    run.short_fees.push_back(0.0);
+    run.financing.push_back(0.0);
     run.returns.push_back(gross - cost);
     run.turnover.push_back(0.4);
     if (t % 20 == 0) offset = static_cast<Index>(random.uniform() * static_cast<double>(n - k + 1));
@@ -103,7 +106,7 @@ inline void finish(study::Cell& cell, const study::Market& market, backtest::Run
   cell.state = study::CellState::done;
   cell.seconds = 1.5;
   cell.run = std::move(run);
-  cell.metrics = backtest::metrics(cell.run.track(market.periods_per_year));
+  cell.metrics = backtest::metrics(cell.track(market.periods_per_year));
 }
 
 // The paper's seven methods, ours and a sweep over alpha, over markets, ks and seeds; every cell
@@ -164,6 +167,10 @@ inline study::Results made_results(const StudyPlan& plan = {}) {
           if (random_method) {
             cell.seed = static_cast<std::uint64_t>(s);
             cell.regret = backtest::Regret{0.01 + 0.001 * static_cast<double>(s), 0.02};
+          }
+          for (const double day : days) {
+            cell.delayed_returns.push_back(0.3 * day - 0.0001);
+            cell.equal_returns.push_back(0.8 * day + 0.0002);
           }
           finish(cell, market,
                  made_run(market, days, cell.k, 0.0002 * static_cast<double>(m), random));

@@ -30,8 +30,12 @@ class Combiner {
   // member that is not finite makes the signal and the agreement NaN, as does, for several
   // members, a sample without risk. Throws InputError for shapes that do not fit.
   double run(const risk::Risk& risk, Index sample, ConstMat mu, Vec signal);
+  // The same without s, also of one member: mean_m(mu_m / sqrt(C_m)), short where they disagree
+  // (trade/memory.hpp).
+  double run_unscaled(const risk::Risk& risk, Index sample, ConstMat mu, Vec signal);
 
  private:
+  double mean(const risk::Risk& risk, Index sample, ConstMat mu, Vec signal, double& scale);
   double direction(const risk::Risk& risk, Index sample, ConstVec mu);
 
   Index n_;

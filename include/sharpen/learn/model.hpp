@@ -32,7 +32,8 @@ struct Member {
   Network<float> network;  // of shape settings.shape(n)
   Index epochs = 0;        // run
   Index best_epoch = 0;    // whose parameters these are, from 1
-  // With validation: the decision loss at the best epoch, and the Sharpe ratio per period.
+  // With validation: the decision loss of the ensemble at the best epoch, after costs, and its
+  // Sharpe ratio per period. Old files have the member's own.
   std::optional<double> validation_loss = {}, validation_sharpe = {};
 
   std::optional<double> yearly_sharpe(double periods_per_year) const;  // of the validation

@@ -13,6 +13,7 @@
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/learn/network.hpp"
 #include "sharpen/risk/risk.hpp"
+#include "sharpen/trade/settings.hpp"
 
 namespace sharpen::learn {
 
@@ -22,6 +23,15 @@ enum class NetworkKind {
 };
 constexpr std::array<std::string_view, 2> names(NetworkKind) { return {"joint", "shared"}; }
 constexpr std::string_view name(NetworkKind value) { return name_of(value); }
+
+// What a shared network sees of an asset's window:
+enum class Inputs {
+  returns,  // its T returns
+  sums,     // its last five returns, sums of those before over ever longer stretches, and how
+            // volatile it is (samples.hpp)
+};
+constexpr std::array<std::string_view, 2> names(Inputs) { return {"returns", "sums"}; }
+constexpr std::string_view name(Inputs value) { return name_of(value); }
 
 // How alpha weighs the decision gradient against the prediction gradient at mu:
 enum class Mixing {
@@ -38,18 +48,29 @@ enum class DecisionLoss {
 constexpr std::array<std::string_view, 2> names(DecisionLoss) { return {"return", "sharpe"}; }
 constexpr std::string_view name(DecisionLoss value) { return name_of(value); }
 
+// What is wrong with an expectation, e = mu - r:
+enum class PredictionLoss {
+  squared,  // |e|^2, the paper's
+  risk,     // e' Sigma^-1 e, times the square of the returns' unit: an error counts by what it is
+            // worth to a portfolio
+};
+constexpr std::array<std::string_view, 2> names(PredictionLoss) { return {"squared", "risk"}; }
+constexpr std::string_view name(PredictionLoss value) { return name_of(value); }
+
 // The defaults are those of --preset default.
 struct TrainSettings {
   // Predictor.
   NetworkKind network = NetworkKind::shared;
+  Inputs inputs = Inputs::sums;  // of a shared network; a joint one sees returns
   std::vector<Index> hidden = {64, 32};
   Index lookback = risk::kWindowRows;  // T
 
   // Loss.
-  double alpha = 0.5;  // 0: prediction only
-  Mixing mixing = Mixing::literal;
+  double alpha = 0.2;  // 0: prediction only
+  Mixing mixing = Mixing::balanced;
   DecisionLoss decision_loss = DecisionLoss::mean_return;
-  Index horizon = 1;     // h: the target is the mean return of the next h periods
+  PredictionLoss prediction_loss = PredictionLoss::risk;
+  Index horizon = 10;    // h: the target is the mean return of the next h periods
   Index warm_start = 1;  // epochs of prediction only before alpha applies, in the last one at least
 
   // Layer: sized to a volatility of 10 % a year of 252 periods, and masked (docs/learning.md says
@@ -61,19 +82,34 @@ struct TrainSettings {
   double shrinkage = risk::kWindowShrinkage;
   risk::Form form = risk::Form::automatic;
 
+  // Trading: what decisions are made of what is held, in validation and by whoever uses the model.
+  trade::RuleSettings rules;
+  double train_cost_bps = 5.0;  // in the loss of blocks, and in validation
+  // B: consecutive samples per step that decides. The first of them only feed the memory. 0:
+  // `batch` samples of any days, with neither memory nor costs in the loss.
+  Index train_block = 64;
+
   // Optimization.
   Index batch = 64;
   AdamSettings adam;
-  Index epochs = 30;        // at most
-  double validation = 0.2;  // share of the samples, the last ones; 0: none, all epochs are run
+  Index epochs = 6;         // at most
+  double validation = 0.0;  // share of the samples, the last ones; 0: none, all epochs are run
   Index patience = 5;       // epochs without a better validation loss before stopping
 
   Index ensemble = 8;  // members
   std::uint64_t seed = 0;
 
+  // Whether the loss looks at covariances.
+  bool needs_risk() const { return alpha > 0.0 || prediction_loss == PredictionLoss::risk; }
   // Throws InputError naming field, value and bound. n: assets.
   void validate(Index n) const;
   Shape shape(Index n) const;  // of one network
+  // As validation and the memory of the loss take them: of the optimizer `swap`.
+  trade::Ruling ruling() const;
+  // Samples before a decision that its memory reaches back to.
+  Index memory_rows() const;
+  // Whether steps that decide are blocks of consecutive samples.
+  bool in_blocks() const { return alpha > 0.0 && train_block > 0; }
   // limits: those of the mandate, for the samples of a risk model.
   layer::LayerSettings layer_for(
       Index n, std::shared_ptr<const layer::LimitSchedule> limits = nullptr) const;

@@ -4,8 +4,11 @@
 // mean of the h rows from e_s on. Samples are in order of time; the last share of them validates,
 // and if h > 1 the h before those are left out, so that no training target reaches into the
 // validation.
-// Each epoch walks the training samples in an order drawn from (seed, member, epoch); the
-// parameters of the epoch with the best validation decision loss are kept, whatever alpha is.
+// Each epoch walks the training samples in an order drawn from (seed, member, epoch): one by one,
+// or in blocks of consecutive ones where they are decided on (docs/learning.md). After each, the
+// ensemble decides on the validation part day by day from what it holds, and pays for it; the
+// parameters of the epoch with the best decision loss after costs are kept, the same epoch for all
+// members, whatever alpha is.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +30,7 @@ struct EpochReport {
   Index member = 0, epoch = 0;  // epoch from 1
   double loss = 0.0;            // training, mean over the batches
   double prediction_loss = 0.0, decision_loss = 0.0;
-  std::optional<double> validation_loss = {}, validation_sharpe = {};  // with validation
+  std::optional<double> validation_loss = {}, validation_sharpe = {};  // of the ensemble
   Index best_epoch = 0;
 };
 

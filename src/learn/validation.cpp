@@ -1,0 +1,118 @@
+#include "learn/validation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sharpen/learn/ensemble.hpp"
+#include "sharpen/trade/account.hpp"
+#include "sharpen/trade/memory.hpp"
+#include "sharpen/trade/trader.hpp"
+
+namespace sharpen::learn {
+
+namespace {
+
+solve::OptimizerSettings decision_settings(const TrainSettings& settings) {
+  solve::OptimizerSettings out;
+  static_cast<layer::MandateSettings&>(out) = settings.mandate;
+  out.shrinkage = settings.shrinkage;
+  out.form = settings.form;
+  return out;
+}
+
+const solve::OptimizerInfo& deciding(const TrainSettings& settings, const trade::Ruling& ruling) {
+  return solve::optimizer_named(ruling.rule == trade::Rule::none
+                                    ? select::name(select::ranking_by(settings.layer.score))
+                                    : "swap");
+}
+
+}  // namespace
+
+Validation::Validation(const Dataset& data, const TrainSettings& settings, double periods_per_year)
+    : data_(&data),
+      settings_(&settings),
+      periods_per_year_(periods_per_year),
+      ruling_(settings.ruling()),
+      optimizer_(&deciding(settings, ruling_)),
+      decision_(decision_settings(settings)),
+      first_(std::max<Index>(0, data.split.validation_first - settings.memory_rows())),
+      last_(data.split.validation_first + data.split.validation),
+      mu_(at(days() * settings.ensemble * data.n())),
+      signal_(at(days() * data.n())) {}
+
+Mat Validation::expectations(Index member) {
+  const Index n = data_->n();
+  return {mu_.data() + member * n, days(), n, settings_->ensemble * n};
+}
+
+void Validation::find_signals(const Threads& threads) {
+  const Index n = data_->n(), members = settings_->ensemble;
+  const risk::Risk& risk = *data_->risk;
+  std::vector<Combiner> combiners(at(threads.count()), Combiner(risk));
+  const Mat signal(signal_.data(), days(), n);
+  const auto sample = [&](Index day) { return first_ + day - data_->first_with_risk; };
+  const auto mu = [&](Index day) { return ConstMat(mu_.data() + day * members * n, members, n); };
+  if (!ruling_.normalizes()) {
+    threads.for_each(days(), [&](Index day, int slot) {
+      combiners[at(slot)].run(risk, sample(day), mu(day), signal.row(day));
+    });
+    return;
+  }
+  std::vector<double> values(signal_.size());
+  const Mat x(values.data(), days(), n);
+  threads.for_each(days(), [&](Index day, int slot) {
+    combiners[at(slot)].run_unscaled(risk, sample(day), mu(day), x.row(day));
+    const ConstVec variances = risk.diagonal(sample(day));
+    for (Index i = 0; i < n; ++i) x(day, i) /= std::sqrt(variances[at(i)]);
+  });
+  const trade::Memory memory(ruling_.memory);
+  threads.for_each(days(), [&](Index day, int) {
+    const Index first = std::max<Index>(0, day - memory.rows() + 1);
+    memory.signal(x.middle_rows(first, day - first + 1), risk.diagonal(sample(day)),
+                  signal.row(day));
+  });
+}
+
+solve::Problem Validation::problem(Index day) const {
+  const Index n = data_->n(), sample = first_ + day - data_->first_with_risk;
+  return {.n = n,
+          .k = settings_->mandate.k.of(n, "k"),
+          .mu = ConstVec(signal_).subspan(at(day * n), at(n)),
+          .risk = data_->risk.get(),
+          .sample = sample,
+          .limits = data_->limits ? &data_->limits->of(sample) : nullptr};
+}
+
+// What would be held if trading were free, of every day: they do not wait for each other.
+std::vector<solve::Answer> Validation::ideal_answers(const Threads& threads) const {
+  std::vector<std::unique_ptr<solve::Optimizer>> optimizers(at(threads.count()));
+  std::vector<solve::Answer> answers(at(days()));
+  threads.for_each(days(), [&](Index day, int slot) {
+    if (first_ + day < data_->split.validation_first) return;
+    auto& optimizer = optimizers[at(slot)];
+    if (!optimizer) optimizer = optimizer_->make(decision_);
+    optimizer->decide(problem(day), answers[at(day)]);
+  });
+  return answers;
+}
+
+Verdict Validation::judge(const Threads& threads) {
+  find_signals(threads);
+  const std::vector<solve::Answer> ideal = ideal_answers(threads);
+  const std::vector<double> costs(at(data_->n()), settings_->train_cost_bps / 1e4);
+  trade::Trader trader(ruling_, *optimizer_, decision_, periods_per_year_);
+  trade::Account account(data_->n());
+  solve::Answer answer;
+  std::vector<double> net;
+  for (Index day = data_->split.validation_first - first_; day < days(); ++day) {
+    trader.decide(problem(day), ideal[at(day)], {.holdings = account.weights(), .costs = costs},
+                  answer);
+    const ConstVec next = data_->returns.row(data_->split.end(first_ + day));
+    net.push_back(account.live(answer.portfolio.weights, next, {.trading = costs}).net());
+  }
+  std::vector<double> unused(net.size());
+  return {.loss = decision_loss(settings_->decision_loss, net, unused),
+          .sharpe = -decision_loss(DecisionLoss::sharpe, net, unused)};
+}
+
+}  // namespace sharpen::learn
