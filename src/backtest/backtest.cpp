@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backtest/remembering.hpp"
+#include "backtest/tradable.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/solve/solve.hpp"
+#include "sharpen/trade/costs.hpp"
 
 namespace sharpen::backtest {
 
@@ -92,9 +95,29 @@ WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel
   walk.first_row = training;
   if (!settings.stats_from.empty()) walk.stats_from = stats_row(returns.dates, settings.stats_from);
   walk.rebalance = static_cast<Index>(settings.rebalance);
-  walk.cost_bps = settings.cost_bps;
   walk.risk_free = settings.risk_free / settings.periods_per_year;
+  walk.short_fee = settings.account.short_fee / settings.periods_per_year;
+  walk.financing = settings.account.financing / settings.periods_per_year;
+  walk.delay = static_cast<Index>(settings.account.delay);
   walk.validate(returns.rows());
+  const Index first_trade = walk.first_traded() - 1;  // at the end of this row
+  const auto costs = std::make_shared<trade::CostBook>(
+      settings.account.cost_bps, returns.tickers, returns.left_out,
+      first_trade < 0 ? kBeforeAllDates : std::string_view(returns.dates[at(first_trade)]));
+  if (costs->any()) walk.costs = costs;
+  if (const std::string& file = settings.account.tradable; !file.empty())
+    walk.frozen =
+        frozen_names(market::read_panel(file, market::PanelKind::prices, market::Cells::raw), file,
+                     returns, first_trade);
+  return walk;
+}
+
+// The same without an account: decisions are compared, not what they cost.
+WalkSettings without_account(WalkSettings walk) {
+  walk.costs = nullptr;
+  walk.short_fee = walk.financing = 0.0;
+  walk.delay = 0;
+  walk.frozen.clear();
   return walk;
 }
 
@@ -124,9 +147,15 @@ std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
                                               const WalkSettings& walk,
                                               const market::Panel* signal) {
   const learn::FrameworkInfo& framework = learn::info(settings.framework);
-  if (framework.needs_file)
-    return std::make_unique<GivenSignal>(*signal, returns, decision_rows(walk, returns),
-                                         settings.gaps);
+  if (framework.needs_file) {
+    const std::vector<Index> rows = decision_rows(walk, returns);
+    const trade::Ruling ruling = ruling_of(settings);
+    return std::make_unique<GivenSignal>(
+        *signal, returns, rows, settings.gaps,
+        ruling.normalizes() ? remembered_rows(rows, trade::Memory(ruling.memory).rows(),
+                                              std::max<Index>(0, walk.min_history - 1))
+                            : std::vector<Index>());
+  }
   if (framework.training_mean)
     return std::make_unique<TrainingMean>(returns.matrix().middle_rows(0, walk.first_row));
   return std::make_unique<RollingMean>();
@@ -144,6 +173,8 @@ LearnedSettings learned_settings(const BacktestSettings& settings, Index trainin
   out.periods_per_year = settings.periods_per_year;
   out.training_rows = training;
   out.retrain = static_cast<Index>(settings.retrain);
+  if (const trade::Ruling ruling = ruling_of(settings); ruling.normalizes())
+    out.memory = ruling.memory;
   return out;
 }
 
@@ -163,9 +194,10 @@ std::vector<Index> months_of_periods(std::span<const std::string> dates) {
   return out;
 }
 
-std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market::Panel& returns,
-                                  const WalkSettings& walk,
-                                  std::unique_ptr<const SignalSource> source) {
+// Without an account, and with the signal as the source has it.
+std::unique_ptr<OptimizerPolicy> policy_of(const BacktestSettings& settings,
+                                           const market::Panel& returns, const WalkSettings& walk,
+                                           std::unique_ptr<const SignalSource> source) {
   const solve::OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
   if (!optimizer.ignores_setting("k")) static_cast<void>(settings.k.of(returns.n(), "k"));
@@ -174,7 +206,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
     limits = {std::make_shared<layer::LimitBook>(settings.limits, returns.tickers, returns.left_out,
                                                  settings.net, settings.objective.kind,
                                                  returns.dates.front(), returns.dates.back()),
-              returns.dates};
+              returns.dates, settings.limits->max_turnover.has_value()};
   auto policy = std::make_unique<OptimizerPolicy>(
       std::move(source),
       settings.decision == DecisionKind::soft ? soft_decider(settings, last_layer(settings))
@@ -189,7 +221,7 @@ std::unique_ptr<Policy> policy_of(const BacktestSettings& settings, const market
   return policy;
 }
 
-void warn(BacktestResult& result) {
+void warn(BacktestResult& result, trade::Rule rule) {
   const Run& run = result.run;
   const auto say = [&](std::string text) { result.warnings.push_back(std::move(text)); };
   const auto with = [&](PeriodStatus status) { return std::ranges::count(run.status, status); };
@@ -199,8 +231,9 @@ void warn(BacktestResult& result) {
   if (const auto count = with(PeriodStatus::invalid_input); count > 0)
     say(fmt::format(
         "{} of {} decisions could not be made (no asset moves in the window, or numbers "
-        "are out of range): cash was held",
-        count, run.n_decisions));
+        "are out of range): {}",
+        count, run.n_decisions,
+        rule == trade::Rule::none ? "cash was held" : "what was held was kept"));
   if (const auto count = with(PeriodStatus::infeasible); count > 0)
     say(fmt::format(
         "the limits could not hold together at {} of {} decisions: what broke them least was held",
@@ -268,7 +301,7 @@ Run oracle_of(const Ready& ready, const BacktestSettings& settings, const Thread
   control.begin("deciding with hindsight, for the regret");
   const auto policy =
       policy_of(settings, ready.returns, ready.walk, hindsight(ready.returns, ready.rows));
-  return walk_forward(ready.returns, *policy, ready.walk, threads, control);
+  return walk_forward(ready.returns, *policy, without_account(ready.walk), threads, control);
 }
 
 // The walk and everything after it.
@@ -277,27 +310,48 @@ void run_through(const Ready& ready, const BacktestSettings& settings,
                  const Threads& threads, const Control& control, BacktestResult& result) {
   control.begin("deciding");
   const auto policy = policy_of(settings, ready.returns, ready.walk, std::move(source));
-  result.run = walk_forward(ready.returns, *policy, ready.walk, threads, control);
+  const trade::Ruling ruling = ruling_of(settings);
+  const solve::OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
+  if (settings.decision == DecisionKind::exact)
+    policy->trade_by({.ruling = ruling,
+                      .optimizer = &optimizer,
+                      .periods_per_year = settings.periods_per_year,
+                      .frozen = !ready.walk.frozen.empty()});
+  // A learned signal has its memory already.
+  if (ruling.normalizes() && optimizer.needs.signal && !learn::learns(settings.framework))
+    policy->remember(ready.returns, ready.walk, ruling.memory, threads, control);
+  Companions beside;
+  result.run = walk_forward(ready.returns, *policy, ready.walk, threads, control, &beside);
+  result.delayed_returns = std::move(beside.delayed);
+  result.equal_returns = std::move(beside.equal);
   if (learn::learns(settings.framework))
     result.regret = regret(
         result.run, oracle != nullptr ? *oracle : oracle_of(ready, settings, threads, control));
   if (!ready.benchmark.empty())
     result.run.benchmark = benchmark_over(result.run, ready.benchmark, settings.benchmark);
 
-  const Track track = result.run.track(settings.periods_per_year);
+  Track track = result.run.track(settings.periods_per_year);
+  track.delayed = result.delayed_returns;
+  track.equal = result.equal_returns;
   result.metrics = metrics(track);
-  result.statistics =
-      sharpe_statistics(excess_returns(track), settings.trials,
-                        fitted(settings.bootstrap, result.run, result.metrics.n_periods), threads);
-  warn(result);
+  const BootstrapSettings bootstrap =
+      fitted(settings.bootstrap, result.run, result.metrics.n_periods);
+  result.statistics = sharpe_statistics(excess_returns(track), settings.trials, bootstrap, threads);
+  result.after_costs = after_costs(track, bootstrap, threads);
+  warn(result, ruling.rule);
 }
 
-void check_expectations(const Expectations& given, const Ready& ready) {
+void check_expectations(const Expectations& given, const Ready& ready,
+                        const BacktestSettings& settings) {
   if (given.rows != ready.rows || static_cast<Index>(given.values.size()) !=
                                       static_cast<Index>(ready.rows.size()) * ready.returns.n())
     throw InputError(
         "the expectations were made for other decisions or assets; make them from the same panel "
         "and settings");
+  const trade::Ruling ruling = ruling_of(settings);
+  if (given.memory != (ruling.normalizes() ? std::optional(ruling.memory) : std::nullopt))
+    throw InputError(
+        "the expectations were made with another memory; make them with the same rule and memory");
 }
 
 }  // namespace
@@ -351,7 +405,7 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
     own = expectations_of(fitting, settings, nullptr, threads, control);
     given = &own;
   }
-  check_expectations(*given, fitting);
+  check_expectations(*given, fitting, settings);
   result.trainings = given->trainings;
   run_through(fitting, settings,
               std::make_unique<GivenSignal>(fitting.returns, given->rows, given->values),

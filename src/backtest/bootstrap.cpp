@@ -6,19 +6,16 @@
 #include <cmath>
 #include <vector>
 
+#include "backtest/resample.hpp"
 #include "backtest/sample.hpp"
 #include "sharpen/backtest/statistics.hpp"
-#include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/random.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::backtest {
 
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // The Andrews bandwidth, four moments and blocks to take a variance over need some periods.
 constexpr Index kLeastPairs = 10;
@@ -37,22 +34,9 @@ double resampled_sharpe(ConstVec x) {
   return s.mean == 0.0 ? 0.0 : std::copysign(kInfinity, s.mean);
 }
 
-// One resample of the stationary bootstrap: blocks start at any period and go on, after the last
-// period with the first, for a geometric number of periods with mean `block`.
 void stationary_resample(ConstVec x, double block, Random& random, Vec out) {
-  const double log_go_on = block > 1.0 ? std::log1p(-1.0 / block) : 0.0;
-  for (std::size_t t = 0; t < out.size();) {
-    std::size_t at = random.below(x.size());
-    // P(more than m periods) = (1 - 1/block)^m, inverted.
-    const double length =
-        block > 1.0 ? std::floor(std::log(random.uniform_open()) / log_go_on) + 1.0 : 1.0;
-    const auto left = static_cast<double>(out.size() - t);
-    for (const std::size_t end = t + static_cast<std::size_t>(std::min(length, left)); t < end;
-         ++t) {
-      out[t] = x[at];
-      at = at + 1 == x.size() ? 0 : at + 1;
-    }
-  }
+  std::size_t t = 0;
+  for_each_stationary(x.size(), block, random, [&](std::size_t drawn) { out[t++] = x[drawn]; });
 }
 
 double deviation_of(ConstVec x) {
@@ -161,11 +145,6 @@ Index chosen_block(ConstVec u, double given) {
   return std::clamp<Index>(static_cast<Index>(std::llround(circular_block_length(u))), 1, most);
 }
 
-// Ten million replications take minutes, and whoever waits may have seen enough.
-void stop_if_asked(const BootstrapSettings& settings) {
-  if (settings.stop && settings.stop()) throw Interrupted();
-}
-
 std::vector<double> studentised_replications(ConstVec a, ConstVec b, double centre, Index block,
                                              const BootstrapSettings& settings,
                                              const Threads& threads) {
@@ -175,8 +154,7 @@ std::vector<double> studentised_replications(ConstVec a, ConstVec b, double cent
                             {std::vector<double>(kept), std::vector<double>(kept)});
   std::vector<double> d(static_cast<std::size_t>(settings.replications));
   threads.for_each(settings.replications, [&](Index i, int slot) {
-    stop_if_asked(settings);
-    Random random(settings.seed, static_cast<std::uint64_t>(i));
+    Random random = replication(settings, i);
     Pair& pair = scratch[at(slot)];
     circular_resample(a, b, length, random, pair);
     d[at(i)] = studentised(pair, length, centre);
@@ -205,18 +183,15 @@ SharpeInterval sharpe_interval(ConstVec x, const BootstrapSettings& settings,
                                            std::vector<double>(x.size()));
   std::vector<double> sharpes(static_cast<std::size_t>(settings.replications));
   threads.for_each(settings.replications, [&](Index i, int slot) {
-    stop_if_asked(settings);
-    Random random(settings.seed, static_cast<std::uint64_t>(i));
+    Random random = replication(settings, i);
     std::vector<double>& resample = scratch[at(slot)];
     stationary_resample(x, out.block, random, resample);
     sharpes[at(i)] = resampled_sharpe(resample);
   });
   out.standard_error = deviation_of(sharpes);
-  std::sort(sharpes.begin(), sharpes.end());
-  const double tail = 0.5 * (1.0 - settings.level) * static_cast<double>(sharpes.size() + 1);
-  const std::size_t cut = static_cast<std::size_t>(std::max(1.0, std::floor(tail + 1e-9)));
-  out.low = sharpes[cut - 1];
-  out.high = sharpes[sharpes.size() - cut];
+  const Interval ends = percentile_interval(sharpes, settings.level);
+  out.low = ends.low;
+  out.high = ends.high;
   return out;
 }
 

@@ -69,20 +69,33 @@ std::vector<Index> matched_rows(const market::Panel& signal, const market::Panel
 }  // namespace
 
 GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& returns,
-                         std::span<const Index> rows, bool gaps_allowed)
+                         std::span<const Index> rows, bool gaps_allowed,
+                         std::span<const Index> optional)
     : n_(returns.n()), slot_(at(returns.rows()), -1) {
   const std::vector<Index> columns = matched_columns(signal, returns);
   const std::vector<Index> from = matched_rows(signal, returns, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    slot_[at(rows[i])] = static_cast<Index>(i);
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      const double value = signal.matrix()(from[i], columns[j]);
-      if (!std::isfinite(value) && !gaps_allowed)
+    const ConstVec values = signal.matrix().row(from[i]);
+    for (std::size_t j = 0; j < columns.size() && !gaps_allowed; ++j)
+      if (!std::isfinite(values[at(columns[j])]))
         throw InputError(fmt::format(
             "the signal has no value for ticker {} on {}; fill it, or use ‹--universe available›",
             printable(returns.tickers[j]), signal.dates[at(from[i])]));
-      values_.push_back(std::isfinite(value) ? Expectation(value) : Expectation());
-    }
+    take(rows[i], values, columns);
+  }
+  for (const Index panel_row : optional) {
+    const std::string& date = returns.dates[at(panel_row)];
+    const auto found = std::ranges::lower_bound(signal.dates, date);
+    if (slot_[at(panel_row)] < 0 && found != signal.dates.end() && *found == date)
+      take(panel_row, signal.matrix().row(found - signal.dates.begin()), columns);
+  }
+}
+
+void GivenSignal::take(Index panel_row, ConstVec signal, std::span<const Index> columns) {
+  slot_[at(panel_row)] = static_cast<Index>(values_.size()) / n_;
+  for (const Index column : columns) {
+    const double value = signal[at(column)];
+    values_.push_back(std::isfinite(value) ? Expectation(value) : Expectation());
   }
 }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <unordered_set>
 
+#include "backtest/remembering.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/learn/ensemble.hpp"
@@ -80,10 +82,41 @@ learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSet
   return model;
 }
 
-// The signals of some decision rows that share their assets, by one model.
+// What is wanted of a model: signals at decision rows, as they are or remembered.
+struct Wanted {
+  std::span<const Index> decisions;  // rows of the panel
+  std::span<Expectation> out;        // (decisions, n)
+  Remembering* remembering = nullptr;
+  Index done = 0;  // decisions
+};
+
+// The next row's signal, of the members' mu (M, m).
+void take(const risk::Risk& risk, Index sample, ConstMat mu, std::span<const Index> assets,
+          Index row, learn::Combiner& combiner, std::vector<double>& signal, Wanted& wanted) {
+  const bool decides = row == wanted.decisions[at(wanted.done)];
+  const auto n = static_cast<Index>(wanted.out.size() / wanted.decisions.size());
+  const std::span<Expectation> out = wanted.out.subspan(at(wanted.done * n), at(n));
+  wanted.done += decides;
+  if (wanted.remembering == nullptr) {
+    combiner.run(risk, sample, mu, signal);
+    for (std::size_t j = 0; j < assets.size(); ++j) out[at(assets[j])] = Expectation(signal[j]);
+    return;
+  }
+  const bool usable = risk.status(sample) == Status::ok;
+  if (usable)
+    combiner.run_unscaled(risk, sample, mu, signal);
+  else
+    std::ranges::fill(signal, kNaN);
+  const std::vector<double> unknown(usable ? 0 : assets.size(), kNaN);
+  const ConstVec variances = usable ? risk.diagonal(sample) : ConstVec(unknown);
+  wanted.remembering->push(assets, signal, variances);
+  if (decides) wanted.remembering->signal(assets, variances, out);
+}
+
+// The signals of some rows that share their assets, by one model.
 void fill(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
           std::span<const Index> assets, const learn::TrainSettings& risks, const Threads& threads,
-          std::span<Expectation> out) {
+          Wanted& wanted) {
   const Index T = model.settings.lookback, first = rows.front() + 1 - T;
   const auto m = static_cast<Index>(assets.size()), count = static_cast<Index>(rows.size());
   const std::vector<double> part =
@@ -103,18 +136,16 @@ void fill(const learn::Model& model, const market::Panel& returns, std::span<con
       .parts = {.lower = false, .root = false, .restriction = false}};
   const auto risk = risk::from_windows(windows, T, ends, risk_settings, threads);
   learn::Combiner combiner(*risk);
-  for (Index i = 0; i < count; ++i) {
-    // Decision i of every member: rows of mu that are count * m apart.
-    combiner.run(*risk, i, ConstMat(mu.data() + i * m, members, m, count * m), signal);
-    for (std::size_t j = 0; j < assets.size(); ++j)
-      out[at(i * returns.n() + assets[j])] = Expectation(signal[j]);
-  }
+  for (Index i = 0; i < count; ++i)
+    // Row i of every member: rows of mu that are count * m apart.
+    take(*risk, i, ConstMat(mu.data() + i * m, members, m, count * m), assets, rows[at(i)],
+         combiner, signal, wanted);
 }
 
-// Decision rows in pieces of the same assets, few enough to hold their covariances.
+// Rows in pieces of the same assets, few enough to hold their covariances.
 void fill_all(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
               const learn::TrainSettings& risks, const Threads& threads, const Control& control,
-              std::span<Expectation> out) {
+              Wanted& wanted) {
   const Index T = model.settings.lookback;
   const auto assets_at = [&](Index row) {
     return complete_columns(returns.matrix().middle_rows(row + 1 - T, T));
@@ -122,16 +153,25 @@ void fill_all(const learn::Model& model, const market::Panel& returns, std::span
   for (std::size_t begin = 0; begin < rows.size();) {
     control.ask();
     const std::vector<Index> assets = assets_at(rows[begin]);
+    const auto follows = [&](std::size_t i) {
+      return wanted.remembering == nullptr || rows[i] == rows[i - 1] + 1;
+    };
+    if (wanted.remembering != nullptr && (begin == 0 || !follows(begin)))
+      wanted.remembering->forget();
     std::size_t end = begin + 1;
-    while (end < rows.size() && end - begin < at(kRowsAtOnce) && assets_at(rows[end]) == assets)
+    while (end < rows.size() && end - begin < at(kRowsAtOnce) && follows(end) &&
+           assets_at(rows[end]) == assets)
       ++end;
     const bool joint = model.settings.network == learn::NetworkKind::joint;
     if (joint && static_cast<Index>(assets.size()) < returns.n())
       throw InputError(
           "network = joint needs every asset throughout; use network shared, or universe complete");
+    for (std::size_t i = begin; assets.empty() && i < end; ++i) {
+      wanted.done += rows[i] == wanted.decisions[at(wanted.done)];
+      if (wanted.remembering != nullptr) wanted.remembering->push_nothing();
+    }
     if (!assets.empty())
-      fill(model, returns, rows.subspan(begin, end - begin), assets, risks, threads,
-           out.subspan(begin * at(returns.n()), (end - begin) * at(returns.n())));
+      fill(model, returns, rows.subspan(begin, end - begin), assets, risks, threads, wanted);
     begin = end;
   }
 }
@@ -155,6 +195,7 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
   Expectations out;
   out.rows.assign(rows.begin(), rows.end());
   out.values.resize(rows.size() * at(returns.n()));
+  out.memory = settings.memory;
   std::size_t done = 0;
   Index next_training = settings.training_rows;
   while (done < rows.size()) {
@@ -174,9 +215,16 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
       }
       const learn::Model& model = given != nullptr ? *given : own;
       out.trainings.push_back(record_of(model));
-      fill_all(
-          model, returns, rows.subspan(done, end - done), settings.training, threads, control,
-          std::span(out.values).subspan(done * at(returns.n()), (end - done) * at(returns.n())));
+      std::optional<Remembering> remembering;
+      if (settings.memory) remembering.emplace(*settings.memory, returns.n());
+      Wanted wanted{
+          .decisions = rows.subspan(done, end - done),
+          .out =
+              std::span(out.values).subspan(done * at(returns.n()), (end - done) * at(returns.n())),
+          .remembering = remembering ? &*remembering : nullptr};
+      const std::vector<Index> seen = remembered_rows(
+          wanted.decisions, remembering ? remembering->rows() : 1, model.settings.lookback - 1);
+      fill_all(model, returns, seen, settings.training, threads, control, wanted);
       done = end;
     }
     next_training += settings.retrain;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backtest/sample.hpp"
+#include "base/vec.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -30,6 +31,12 @@ void validate(const Track& track) {
   check_length("effective_names", track.effective_names.size(), T, false);
   check_length("largest", track.largest.size(), T, false);
   check_length("benchmark", track.benchmark.size(), T, false);
+  check_length("gross_returns", track.gross_returns.size(), T, false);
+  check_length("trading_costs", track.trading_costs.size(), T, false);
+  check_length("short_fees", track.short_fees.size(), T, false);
+  check_length("financing", track.financing.size(), T, false);
+  check_length("delayed", track.delayed.size(), T, false);
+  check_length("equal", track.equal.size(), T, false);
   if (track.stats_from < 0 || track.stats_from > static_cast<Index>(T))
     throw InputError(fmt::format("stats_from = {} is outside [0, {}]", track.stats_from, T));
   if (!(track.periods_per_year > 0.0 && std::isfinite(track.periods_per_year)))
@@ -134,8 +141,36 @@ void measure_wealth(const Track& track, Metrics& out) {
   out.calmar = ratio(out.return_annualized, out.max_drawdown.depth);
 }
 
+// The same run before its costs, with its trades a period later, and equal weights.
+void measure_beside(const Track& track, Metrics& out) {
+  const double root = std::sqrt(track.periods_per_year);
+  const auto sharpe_of = [&](ConstVec column) { return sharpe_ratio(excess_of(track, column)); };
+  out.sharpe_gross = sharpe_of(track.gross_returns);
+  out.sharpe_gross_annualized = out.sharpe_gross * root;
+  out.sharpe_delayed = sharpe_of(track.delayed);
+  out.sharpe_delayed_annualized = out.sharpe_delayed * root;
+  out.equal_sharpe = sharpe_of(track.equal);
+  out.equal_sharpe_annualized = out.equal_sharpe * root;
+}
+
+// NaN for a column that was not recorded.
+double total(ConstVec column, const Track& track) {
+  return column.empty() ? kNotComputed : sum(covered(column, track));
+}
+
+void measure_costs(const Track& track, Metrics& out) {
+  out.trading_cost = total(track.trading_costs, track);
+  out.short_fee = total(track.short_fees, track);
+  out.financing = total(track.financing, track);
+  out.total_cost = out.trading_cost + out.short_fee + out.financing;
+  out.cost_annualized =
+      ratio(out.total_cost * track.periods_per_year, static_cast<double>(out.n_periods));
+  out.break_even_bps = break_even_bps(before_trading(track));
+}
+
 void measure_trading(const Track& track, Metrics& out) {
   const ConstVec turnover = covered(track.turnover, track);
+  out.mean_gross = sample(covered(track.gross, track)).mean;
   if (!turnover.empty()) {
     double sum = 0.0;
     for (const double traded : turnover)
@@ -143,10 +178,11 @@ void measure_trading(const Track& track, Metrics& out) {
         sum += traded;
         ++out.n_rebalances;
       }
+    const double mean = sum / static_cast<double>(turnover.size());
     out.turnover = out.n_rebalances == 0 ? 0.0 : sum / static_cast<double>(out.n_rebalances);
-    out.turnover_annualized = sum / static_cast<double>(turnover.size()) * track.periods_per_year;
+    out.turnover_annualized = mean * track.periods_per_year;
+    out.mean_holding_period = ratio(2.0 * out.mean_gross, mean);
   }
-  out.mean_gross = sample(covered(track.gross, track)).mean;
   out.mean_net = sample(covered(track.net, track)).mean;
   out.mean_cardinality = sample(covered(track.holdings, track)).mean;
   out.max_cardinality = maximum(covered(track.holdings, track));
@@ -202,6 +238,27 @@ std::vector<double> excess_returns(const Track& track) {
   return excess_of(track, track.returns);
 }
 
+std::vector<double> excess_returns(const Track& track, ConstVec column) {
+  validate(track);
+  check_length("column", column.size(), track.returns.size(), false);
+  return excess_of(track, column);
+}
+
+BeforeTrading before_trading(const Track& track) {
+  validate(track);
+  if (track.trading_costs.empty() || track.turnover.empty()) return {};
+  BeforeTrading out{.excess = excess_of(track, track.returns), .turnover = {}};
+  const ConstVec costs = covered(track.trading_costs, track);
+  for (std::size_t t = 0; t < costs.size(); ++t) out.excess[t] += costs[t];
+  for (const double traded : covered(track.turnover, track))
+    out.turnover.push_back(std::isnan(traded) ? 0.0 : traded);
+  return out;
+}
+
+double break_even_bps(const BeforeTrading& run) {
+  return ratio(1e4 * sum(run.excess), sum(run.turnover));
+}
+
 std::vector<double> wealth(ConstVec returns) {
   std::vector<double> path;
   path.reserve(returns.size());
@@ -249,7 +306,9 @@ Metrics metrics(const Track& track) {
   out.periods_per_year = track.periods_per_year;
   measure_returns(track, out);
   measure_wealth(track, out);
+  measure_beside(track, out);
   measure_trading(track, out);
+  measure_costs(track, out);
   measure_against_benchmark(track, out);
   return out;
 }

@@ -1,9 +1,8 @@
 #include "sharpen/backtest/policies.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "sharpen/base/error.hpp"
+#include "sharpen/backtest/walk_forward.hpp"
 #include "sharpen/base/threads.hpp"
 
 namespace sharpen::backtest {
@@ -23,33 +22,15 @@ void column_means(ConstMat rows, Vec mean) {
   for (double& m : mean) m /= static_cast<double>(rows.rows);
 }
 
-// Weights that could not be computed, or are out of the range of numbers, are cash. assets (m):
-// columns of the panel.
-void take(const solve::Answer& answer, std::span<const Index> assets, Decision& out) {
-  const select::Portfolio& portfolio = answer.portfolio;
-  out.outcome = portfolio.outcome;
-  out.iterations = answer.iterations.value_or(0);
-  out.certified = answer.certified.value_or(false);
-  out.positions.clear();
-  if (out.outcome.status == Status::invalid_input) return;
-  for (const Index i : portfolio.support) {
-    const double weight = portfolio.weights[at(i)];
-    if (!std::isfinite(weight)) {
-      out.outcome.status = Status::invalid_input;
-      out.positions.clear();
-      return;
-    }
-    if (weight != 0.0) out.positions.push_back({assets[at(i)], weight});
-  }
-}
-
 }  // namespace
 
-layer::Limits DatedLimits::at_decision(const WindowBatch& batch, Index i) const {
+layer::Limits DatedLimits::at_decision(const WindowBatch& batch, Index i, ConstVec holdings) const {
   const Index row = batch.decision_row(i);
-  constexpr std::string_view kBeforeAll = "0000-01-01";
-  return book->at(batch.assets, row < 0 ? kBeforeAll : std::string_view(dates[at(row)]),
-                  batch.window(i), {});
+  std::vector<double> held;
+  if (!holdings.empty())
+    for (const Index asset : batch.assets) held.push_back(holdings[at(asset)]);
+  return book->at(batch.assets, row < 0 ? kBeforeAllDates : std::string_view(dates[at(row)]),
+                  batch.window(i), held);
 }
 
 bool SignalSource::has(Index, Index) const { return true; }
@@ -131,12 +112,19 @@ Index OptimizerPolicy::batch_size(Index m, Index T) const {
   return std::clamp(static_cast<Index>(most), Index{1}, kMostPerBatch);
 }
 
+std::unique_ptr<risk::Risk> OptimizerPolicy::own_risk(const WindowBatch& batch,
+                                                      const risk::RiskSettings& settings) const {
+  if (fixed_risk_) return nullptr;
+  return risk::from_windows(batch.returns, batch.lookback, batch.ends, settings, Threads(1),
+                            {.stop = batch.stop});
+}
+
 solve::Problem OptimizerPolicy::problem(const WindowBatch& batch, Index i,
-                                        const risk::Risk* risk) const {
+                                        const risk::Risk* own) const {
   const auto m = static_cast<Index>(batch.assets.size());
   solve::Problem out{.n = m,
                      .k = solve::names_to_hold(settings_.k, m),
-                     .risk = risk,
+                     .risk = fixed_risk_ ? fixed_risk_.get() : own,
                      .sample = fixed_risk_ ? 0 : i,
                      .assets = batch.assets,
                      .row = batch.decision_row(i),
@@ -147,37 +135,6 @@ solve::Problem OptimizerPolicy::problem(const WindowBatch& batch, Index i,
                      : ConstMat(training_.data(), static_cast<Index>(training_.size()) / m, m);
   if (!months_.empty() && out.row >= 0) out.month = months_[at(out.row)];
   return out;
-}
-
-void OptimizerPolicy::decide(const WindowBatch& batch, std::span<Decision> out) const {
-  std::unique_ptr<risk::Risk> own;
-  if (decider_.needs.risk && !fixed_risk_)
-    own = risk::from_windows(batch.returns, batch.lookback, batch.ends, risk_settings_, Threads(1),
-                             {.stop = batch.stop});
-  const risk::Risk* risk = fixed_risk_ ? fixed_risk_.get() : own.get();
-  std::unique_ptr<solve::Optimizer> fresh;
-  if (!remembering_) fresh = decider_.make();
-  solve::Optimizer& optimizer = remembering_ ? *remembering_ : *fresh;
-  solve::Answer answer;
-  std::vector<double> mu(decider_.needs.signal ? batch.assets.size() : 0);
-  for (Index i = 0; i < batch.size(); ++i) {
-    ask(batch.stop);
-    solve::Problem problem = this->problem(batch, i, risk);
-    if (decider_.needs.signal) source_->expected_returns(batch, i, mu);
-    problem.mu = mu;
-    layer::Limits limits;
-    if (limits_.book) {
-      try {
-        limits = limits_.at_decision(batch, i);
-      } catch (const InputError&) {  // no beta or no coefficient that day
-        out[at(i)] = {};
-        continue;
-      }
-      problem.limits = &limits;
-    }
-    optimizer.decide(problem, answer);
-    take(answer, batch.assets, out[at(i)]);
-  }
 }
 
 }  // namespace sharpen::backtest

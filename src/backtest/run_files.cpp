@@ -183,15 +183,29 @@ std::size_t first_row(const SavedRun& run) {
 
 }  // namespace
 
-std::string returns_csv(const Run& run) {
+std::string returns_csv(const Run& run, ConstVec delayed, ConstVec equal) {
   std::string out =
-      "date,return,gross_return,cost,turnover,net_exposure,gross_exposure,holdings,status\n";
+      "date,return,gross_return,cost,turnover,net_exposure,gross_exposure,holdings,status";
+  std::vector<ConstVec> more;
+  for (const auto& [title, column] :
+       {std::pair<const char*, ConstVec>{"trading_cost", run.trading_costs},
+        {"short_fee", run.short_fees},
+        {"financing", run.financing},
+        {"delayed_return", delayed},
+        {"equal_return", equal}}) {
+    if (column.size() != run.dates.size()) continue;
+    out.append(",").append(title);
+    more.push_back(column);
+  }
+  out += '\n';
   for (std::size_t p = 0; p < run.dates.size(); ++p) {
     const double turnover = std::isnan(run.turnover[p]) ? 0.0 : run.turnover[p];
-    out += fmt::format("{},{},{},{},{},{},{},{},{}\n", run.dates[p], shortest(run.returns[p]),
+    out += fmt::format("{},{},{},{},{},{},{},{},{}", run.dates[p], shortest(run.returns[p]),
                        shortest(run.gross_returns[p]), shortest(run.costs[p]), shortest(turnover),
                        shortest(run.net[p]), shortest(run.gross[p]), shortest(run.holdings[p]),
                        name(run.status[p]));
+    for (const ConstVec column : more) out.append(",").append(shortest(column[p]));
+    out += '\n';
   }
   return out;
 }

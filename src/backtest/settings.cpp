@@ -71,6 +71,16 @@ void check_soft(const BacktestSettings& settings) {
     throw InputError("decision = soft cannot go with ‹historic-risk› = train; use rolling");
 }
 
+// The account says what is held.
+void check_limits(const BacktestSettings& settings) {
+  if (!settings.limits) return;
+  if (!settings.limits->holdings.empty())
+    throw InputError(
+        "limits: a backtest begins in cash and holds what it decides; leave holdings out");
+  if (settings.decision == DecisionKind::soft)
+    layer::refuse_holdings(*settings.limits, "a soft decision");
+}
+
 std::string text_or_empty(const Values& values, std::string_view name) {
   return values.has(name) ? values.text(name) : std::string();
 }
@@ -82,6 +92,8 @@ BacktestSettings backtest_settings(const Values& values) {
   static_cast<solve::OptimizerSettings&>(out) = solve::optimizer_settings(values);
   settings::fill(values, out);
   settings::fill(values, out.bootstrap);
+  settings::fill(values, out.account);
+  settings::fill(values, out.rules);
   if (values.has("held-sizing")) {
     out.training_sizing = out.sizing;
     out.sizing.kind = *value_named<layer::Sizing>(values.text("held-sizing"));
@@ -90,6 +102,19 @@ BacktestSettings backtest_settings(const Values& values) {
     out.training = learn::training_settings(values);
   out.gaps = values.text("universe") == "available";
   return out;
+}
+
+trade::Ruling ruling_of(const BacktestSettings& settings) {
+  trade::RuleSettings rules = settings.rules;
+  if (settings.decision == DecisionKind::soft) {
+    if (rules.rule && *rules.rule != trade::Rule::none)
+      throw InputError(fmt::format(
+          "rule = {} cannot go with decision = soft, whose weights are the layer's own; use rule "
+          "none, or decision exact",
+          trade::name(*rules.rule)));
+    rules.rule = trade::Rule::none;
+  }
+  return trade::ruling(rules, solve::optimizer_named(settings.optimizer));
 }
 
 std::vector<std::string> likely_mistakes(const Values& values, std::span<const std::string> dates) {
@@ -102,11 +127,13 @@ std::vector<std::string> likely_mistakes(const Values& values, std::span<const s
                                 shortest(value)));
   };
   percents("risk-free", 1.0);
+  percents("short-fee", 1.0);
+  percents("financing", 1.0);
   if (values.text("sizing") == "volatility" ||
       (values.has("held-sizing") && values.text("held-sizing") == "volatility"))
     percents("target-volatility", 2.0);
   constexpr double kDearest = 1000.0, kBasisPointsPerPercent = 100.0;
-  if (const double cost = values.real("cost-bps"); cost >= kDearest)
+  if (const double cost = values.number_or_file("cost-bps").number; cost >= kDearest)
     out.push_back(fmt::format("‹cost-bps› = {} is {:.4g} % of what is traded; write 10 for 0.1 %",
                               shortest(cost), cost / kBasisPointsPerPercent));
   // A year is a row of a long panel.
@@ -128,7 +155,9 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
   const OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   const learn::FrameworkInfo& framework = learn::info(settings.framework);
   solve::refuse_limits(optimizer, settings);
-  if (settings.limits) layer::refuse_holdings(*settings.limits, "a decision of a backtest");
+  static_cast<void>(ruling_of(settings));
+  settings::check(settings.account);
+  check_limits(settings);
   const bool takes_signal = framework.needs_file;
   if (takes_signal && signal == nullptr)
     throw InputError("framework = signal needs predictions; give ‹--signal FILE›");

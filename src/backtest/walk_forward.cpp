@@ -4,293 +4,187 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
+#include "backtest/journey.hpp"
+#include "backtest/plan.hpp"
 #include "sharpen/base/error.hpp"
 
 namespace sharpen::backtest {
 
 namespace {
 
-using AssetSet = std::shared_ptr<const std::vector<Index>>;
-
-struct PlannedBatch {
-  Index first = 0;  // decision, from 0
-  Index count = 0;  // decisions
-  Index lookback = 0;
-  AssetSet assets;
+// A batch whose decisions are yet to be made for the accounts.
+struct WaitingBatch {
+  const PlannedBatch* planned = nullptr;
+  std::unique_ptr<LiveBatch> live;  // null: without assets
+  std::unique_ptr<PreparedBatch> prepared;
 };
 
-struct WalkPlan {
-  std::vector<Index> ends;  // (decisions): a decision knows rows [0, end) of the panel
-  std::vector<PlannedBatch> batches;
-};
-
-// The last row before the decision in which each asset has no return; -1 if there is none.
-class Gaps {
+// Decides and walks: in one go where decisions do not look at the account, else in chunks of
+// batches, each prepared while the one before is settled.
+class Expedition {
  public:
-  explicit Gaps(ConstMat returns) : returns_(returns), last_(at(returns.cols), -1) {}
-
-  void advance_to(Index end) {
-    for (; seen_ < end; ++seen_)
-      for (Index j = 0; j < returns_.cols; ++j)
-        if (!std::isfinite(returns_(seen_, j))) last_[at(j)] = seen_;
-  }
-
-  // Whether rows [start, end) are complete. Before the first row nothing but the price at the
-  // start is known: an asset that has one also has a first return.
-  bool complete(Index asset, Index start, Index end) const {
-    if (end == 0) return std::isfinite(returns_(0, asset));
-    return last_[at(asset)] < start;
-  }
-
- private:
-  ConstMat returns_;
-  std::vector<Index> last_;
-  Index seen_ = 0;
-};
-
-Index window_length(const Policy& policy, const WalkSettings& settings, Index end) {
-  if (policy.least_history() == 0) return std::min(end, std::max<Index>(1, settings.min_history));
-  return settings.lookback == WalkSettings::kAllRows ? end : std::min(end, settings.lookback);
-}
-
-std::vector<Index> assets_of(const Gaps& gaps, const Policy& policy, Index n, Index start,
-                             Index end) {
-  std::vector<Index> assets;
-  for (Index j = 0; j < n; ++j)
-    if (gaps.complete(j, start, end) && policy.usable(end - 1, j)) assets.push_back(j);
-  return assets;
-}
-
-// Windows may lie apart: what is between them must be complete too, as a batch promises.
-bool complete_since(const Gaps& gaps, const PlannedBatch& batch, const std::vector<Index>& ends,
-                    Index end) {
-  const Index start = ends[at(batch.first)] - batch.lookback;
-  return std::all_of(batch.assets->begin(), batch.assets->end(),
-                     [&](Index asset) { return gaps.complete(asset, start, end); });
-}
-
-// Which decisions a walk needs, and how they are batched: consecutive ones with windows of the
-// same length over the same assets. Batches depend on the data and the settings only, never on
-// the number of threads.
-WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings) {
-  WalkPlan plan;
-  for (Index row = settings.first_traded(); row < returns.rows; row += settings.rebalance)
-    plan.ends.push_back(row);
-  const auto decisions = static_cast<Index>(plan.ends.size());
-  const Index fair_share = std::max<Index>(1, decisions / 16);  // so that threads find work
-
-  Gaps gaps(returns);
-  for (Index i = 0; i < decisions; ++i) {
-    const Index end = plan.ends[at(i)];
-    const Index T = window_length(policy, settings, end);
-    gaps.advance_to(end);
-    std::vector<Index> assets = assets_of(gaps, policy, returns.cols, end - T, end);
-    PlannedBatch* last = plan.batches.empty() ? nullptr : &plan.batches.back();
-    const bool same = last != nullptr && *last->assets == assets;
-    const Index most =
-        std::min(fair_share, policy.batch_size(static_cast<Index>(assets.size()), T));
-    if (same && last->lookback == T && last->count < most &&
-        complete_since(gaps, *last, plan.ends, end)) {
-      ++last->count;
-    } else {
-      AssetSet set =
-          same ? last->assets : std::make_shared<const std::vector<Index>>(std::move(assets));
-      plan.batches.push_back({i, 1, T, std::move(set)});
-    }
-  }
-  return plan;
-}
-
-// Runs the planned batches and tells how far it is.
-class Decisions {
- public:
-  Decisions(ConstMat returns, const Policy& policy, const WalkPlan& plan, const Control& control)
-      : returns_(returns),
+  Expedition(const market::Panel& returns, const Policy& policy, const WalkSettings& settings,
+             const Control& control)
+      : panel_(returns),
         policy_(policy),
-        plan_(plan),
-        conductor_(control, static_cast<Index>(plan.ends.size())),
-        decisions_(plan.ends.size()) {}
+        settings_(settings),
+        plan_(plan_decisions(returns.matrix(), policy, settings,
+                             decision_ends(settings, returns.rows()))),
+        conductor_(control, static_cast<Index>(plan_.ends.size())) {}
 
-  std::vector<Decision> run(const Threads& threads) {
-    const auto batches = static_cast<Index>(plan_.batches.size());
-    if (policy_.sequential()) {
-      for (Index b = 0; b < batches; ++b) step(b);
-    } else {
-      threads.for_each(batches, [&](Index b, int) { step(b); });
+  Run run(const Threads& threads, Companions* beside) {
+    Run run;
+    run.risk_free = settings_.risk_free;
+    const Index first_traded = settings_.first_traded();
+    run.first_row = std::min(first_traded, settings_.stats_from.value_or(first_traded));
+    run.stats_from = settings_.stats_from.value_or(first_traded) - run.first_row;
+    depart(run, beside != nullptr);
+    if (policy_.sees_account())
+      settle_all(threads);
+    else
+      decide_all(threads);
+    // Ruin can come before the statistics begin: then they cover nothing.
+    run.stats_from = std::min(run.stats_from, run.periods());
+    if (beside != nullptr) {
+      beside->delayed = journeys_[1].returns();
+      beside->equal = journeys_[2].returns();
+      beside->delayed.resize(at(run.periods()), 0.0);
+      beside->equal.resize(at(run.periods()), 0.0);
     }
-    return std::move(decisions_);
+    return run;
   }
 
  private:
-  void step(Index b) {
+  void depart(Run& run, bool companions) {
+    const auto join = [&](Index delay, Journey::Decide decide, Run* columns) {
+      journeys_.emplace_back(panel_, settings_, run.first_row, delay, std::move(decide), columns);
+    };
+    const auto decides = [&](bool first) -> Journey::Decide {
+      if (!policy_.sees_account())
+        return [this](Index i, const Standing&, Decision& out) { out = decisions_[at(i)]; };
+      return [this, first, settler = std::shared_ptr<Settler>(policy_.settler())](
+                 Index i, const Standing& standing, Decision& out) {
+        settle(*settler, i, standing, out);
+        if (first) conductor_.done();
+      };
+    };
+    join(settings_.delay, decides(true), &run);
+    if (!companions) return;
+    join(settings_.delay + 1, decides(false), nullptr);
+    join(
+        settings_.delay, [this](Index i, const Standing&, Decision& out) { hold_equally(i, out); },
+        nullptr);
+  }
+
+  void decide_all(const Threads& threads) {
+    decisions_.resize(plan_.ends.size());
+    for_batches(threads, 0, batches(), [&](Index b) {
+      const PlannedBatch& planned = plan_.batches[at(b)];
+      const std::span<Decision> out(decisions_.data() + planned.first, at(planned.count));
+      const std::unique_ptr<LiveBatch> live = live_batch(planned);
+      if (live)
+        policy_.decide(live->windows(), out);
+      else
+        for (Decision& decision : out) decision.outcome.status = Status::no_signal;
+      conductor_.done(planned.count);
+    });
+    threads.for_each(static_cast<Index>(journeys_.size()),
+                     [&](Index j, int) { journeys_[at(j)].advance_to(panel_.rows()); });
+  }
+
+  void settle_all(const Threads& threads) {
+    const Index chunk = threads.count();
+    std::vector<WaitingBatch> next(at(std::min(chunk, batches())));
+    prepare(threads, 0, next);
+    for (Index b = 0; b < batches() && !journeys_.front().ruined(); b += chunk) {
+      waiting_ = std::move(next);
+      const Index then = std::min(b + chunk, batches());
+      next = std::vector<WaitingBatch>(at(std::min(chunk, batches() - then)));
+      const Index end =
+          next.empty() ? panel_.rows() : plan_.ends[at(plan_.batches[at(then)].first)];
+      settle_and_prepare(threads, end, then, next);
+    }
+  }
+
+  // Settles what waits, to the row `end`, beside preparing the batches from `first` on. The first
+  // account is the first item and the others are the last, so that two threads begin with one each.
+  void settle_and_prepare(const Threads& threads, Index end, Index first,
+                          std::vector<WaitingBatch>& next) {
+    const auto accounts = static_cast<Index>(journeys_.size());
+    // Of a policy that remembers, batches come one after the other.
+    const Index preparing = policy_.sequential() ? 1 : static_cast<Index>(next.size());
+    threads.for_each(accounts + preparing, [&](Index item, int) {
+      if (item == 0) return journeys_.front().advance_to(end);
+      if (item > preparing) return journeys_[at(item - preparing)].advance_to(end);
+      if (!policy_.sequential()) return prepare_one(first + item - 1, next[at(item - 1)]);
+      for (std::size_t b = 0; b < next.size(); ++b)
+        prepare_one(first + static_cast<Index>(b), next[b]);
+    });
+  }
+
+  void prepare(const Threads& threads, Index first, std::vector<WaitingBatch>& out) {
+    for_batches(threads, first, static_cast<Index>(out.size()),
+                [&](Index b) { prepare_one(b, out[at(b - first)]); });
+  }
+
+  void prepare_one(Index b, WaitingBatch& out) {
     conductor_.ask();
-    const PlannedBatch& planned = plan_.batches[at(b)];
-    decide(planned);
-    conductor_.done(planned.count);
+    out.planned = &plan_.batches[at(b)];
+    out.live = live_batch(*out.planned);
+    if (out.live) out.prepared = policy_.prepare(out.live->windows());
   }
 
-  void decide(const PlannedBatch& planned) {
-    const std::span<Decision> out(decisions_.data() + planned.first, at(planned.count));
-    if (planned.assets->empty()) {
-      for (Decision& decision : out) decision.outcome.status = Status::no_signal;
-      return;
+  template <class Body>
+  void for_batches(const Threads& threads, Index first, Index count, const Body& body) {
+    const auto step = [&](Index i) {
+      conductor_.ask();
+      body(first + i);
+    };
+    if (policy_.sequential()) {
+      for (Index i = 0; i < count; ++i) step(i);
+    } else {
+      threads.for_each(count, [&](Index i, int) { step(i); });
     }
-    const auto first = plan_.ends.begin() + planned.first;
-    const Index first_row = *first - planned.lookback;
-    std::vector<Index> ends(first, first + planned.count);
-    for (Index& end : ends) end -= first_row;
-    const ConstMat rows = returns_.middle_rows(first_row, ends.back());
-    WindowBatch batch;
-    batch.lookback = planned.lookback;
-    batch.ends = ends;
-    batch.first_row = first_row;
-    batch.assets = *planned.assets;
-    batch.stop = [this] { return conductor_.stopped(); };
-    if (static_cast<Index>(planned.assets->size()) == returns_.cols) {
-      batch.returns = rows;
-      return policy_.decide(batch, out);
-    }
-    const std::vector<double> some = gathered(rows, *planned.assets);
-    batch.returns = {some.data(), rows.rows, static_cast<Index>(planned.assets->size())};
-    policy_.decide(batch, out);
   }
 
-  static std::vector<double> gathered(ConstMat rows, const std::vector<Index>& assets) {
-    std::vector<double> some;
-    some.reserve(at(rows.rows) * assets.size());
-    for (Index t = 0; t < rows.rows; ++t)
-      for (const Index j : assets) some.push_back(rows(t, j));
-    return some;
+  std::unique_ptr<LiveBatch> live_batch(const PlannedBatch& planned) {
+    if (planned.assets->empty()) return nullptr;
+    return std::make_unique<LiveBatch>(panel_.matrix(), plan_, planned,
+                                       [this] { return conductor_.stopped(); });
   }
 
-  ConstMat returns_;
+  void settle(Settler& settler, Index i, const Standing& standing, Decision& out) {
+    conductor_.ask();
+    const auto batch = std::ranges::find_if(waiting_, [&](const WaitingBatch& waiting) {
+      return i < waiting.planned->first + waiting.planned->count;
+    });
+    if (batch->live)
+      settler.settle(batch->live->windows(), *batch->prepared, i - batch->planned->first, standing,
+                     out);
+    else
+      out.outcome.status = Status::no_signal;
+  }
+
+  void hold_equally(Index i, Decision& out) const {
+    const auto after = std::ranges::upper_bound(plan_.batches, i, {}, &PlannedBatch::first);
+    const std::vector<Index>& assets = *std::prev(after)->assets;
+    out.outcome.status = assets.empty() ? Status::no_signal : Status::ok;
+    const double share = 1.0 / static_cast<double>(assets.size());
+    for (const Index asset : assets) out.positions.push_back({asset, share});
+  }
+
+  Index batches() const { return static_cast<Index>(plan_.batches.size()); }
+
+  const market::Panel& panel_;
   const Policy& policy_;
-  const WalkPlan& plan_;
+  const WalkSettings& settings_;
+  WalkPlan plan_;
   Conductor conductor_;
-  std::vector<Decision> decisions_;
-};
-
-PeriodStatus period_status(Status status) {
-  switch (status) {
-    case Status::ok: return PeriodStatus::ok;
-    case Status::neutral_face: return PeriodStatus::neutral_face;
-    case Status::no_signal: return PeriodStatus::no_signal;
-    case Status::not_converged: return PeriodStatus::not_converged;
-    case Status::invalid_input: return PeriodStatus::invalid_input;
-    case Status::infeasible: return PeriodStatus::infeasible;
-  }
-  return PeriodStatus::invalid_input;
-}
-
-// The account: weights, what they drift to, and the columns of the run.
-class Account {
- public:
-  Account(const market::Panel& returns, const WalkSettings& settings, Run& run)
-      : returns_(returns.matrix()),
-        dates_(returns.dates),
-        cost_(settings.cost_bps * 1e-4),
-        f_(settings.risk_free),
-        run_(run),
-        held_(returns.tickers.size()),
-        target_(returns.tickers.size()) {
-    run_.weights_begin.push_back(0);
-    run_.trades_begin.push_back(0);
-  }
-
-  void idle(Index row) { finish(row, f_, 0.0, kNotComputed, PeriodStatus::idle); }
-
-  // Takes the decision, or keeps what it has (null); then lives through `row`. False: ruined.
-  bool trade_and_hold(Index row, const Decision* decision) {
-    const bool sold = set_target(row, decision);
-    const double turnover = trade();
-    const double gross = gross_return(row);
-    const double cost = cost_ * turnover;
-    const bool ruined = !(1.0 + (gross - cost) > 0.0);
-    PeriodStatus status =
-        decision != nullptr ? period_status(decision->outcome.status) : PeriodStatus::held;
-    if (ruined) status = PeriodStatus::ruin;
-    const bool traded = decision != nullptr || sold;
-    finish(row, gross, cost, traded ? turnover : kNotComputed, status);
-    if (ruined) return false;
-    drift(row, gross);
-    return true;
-  }
-
- private:
-  // What shall be held over `row`. True if an asset that ended is sold.
-  bool set_target(Index row, const Decision* decision) {
-    if (decision != nullptr) {
-      std::fill(target_.begin(), target_.end(), 0.0);
-      for (const Position& p : decision->positions) target_[at(p.asset)] = p.weight;
-      return false;
-    }
-    target_ = held_;
-    bool sold = false;
-    for (std::size_t j = 0; j < held_.size(); ++j) {
-      if (held_[j] == 0.0 || std::isfinite(returns_(row - 1, static_cast<Index>(j)))) continue;
-      target_[j] = 0.0;
-      sold = true;
-    }
-    return sold;
-  }
-
-  double trade() {
-    double turnover = 0.0;
-    for (std::size_t j = 0; j < held_.size(); ++j) {
-      if (target_[j] == held_[j]) continue;
-      turnover += std::abs(target_[j] - held_[j]);
-      run_.trades.push_back({static_cast<Index>(j), held_[j], target_[j]});
-    }
-    std::swap(held_, target_);
-    return turnover;
-  }
-
-  double return_of(Index row, std::size_t j) const {
-    const double r = returns_(row, static_cast<Index>(j));
-    return std::isfinite(r) ? r : 0.0;
-  }
-
-  double gross_return(Index row) const {
-    double invested = 0.0, gross = 0.0;
-    for (std::size_t j = 0; j < held_.size(); ++j) {
-      if (held_[j] == 0.0) continue;
-      invested += held_[j];
-      gross += held_[j] * return_of(row, j);
-    }
-    return gross + (1.0 - invested) * f_;
-  }
-
-  void drift(Index row, double gross) {
-    for (std::size_t j = 0; j < held_.size(); ++j)
-      if (held_[j] != 0.0) held_[j] = held_[j] * (1.0 + return_of(row, j)) / (1.0 + gross);
-  }
-
-  void finish(Index row, double gross, double cost, double turnover, PeriodStatus status) {
-    run_.dates.push_back(dates_[at(row)]);
-    run_.returns.push_back(gross - cost);
-    run_.gross_returns.push_back(gross);
-    run_.costs.push_back(cost);
-    run_.turnover.push_back(turnover);
-    const WeightSummary e = summarize(held_);
-    run_.net.push_back(e.net);
-    run_.gross.push_back(e.gross);
-    run_.holdings.push_back(e.holdings);
-    run_.effective_names.push_back(e.effective_names);
-    run_.largest.push_back(e.largest);
-    run_.status.push_back(status);
-    for (std::size_t j = 0; j < held_.size(); ++j)
-      if (held_[j] != 0.0) run_.weights.push_back({static_cast<Index>(j), held_[j]});
-    run_.weights_begin.push_back(static_cast<Index>(run_.weights.size()));
-    run_.trades_begin.push_back(static_cast<Index>(run_.trades.size()));
-  }
-
-  ConstMat returns_;
-  const std::vector<std::string>& dates_;
-  double cost_, f_;
-  Run& run_;
-  std::vector<double> held_;    // (n), drifted between rows
-  std::vector<double> target_;  // (n)
+  std::deque<Journey> journeys_;       // the run itself, then its companions
+  std::vector<Decision> decisions_;    // of a policy that does not look at the account
+  std::vector<WaitingBatch> waiting_;  // of one that does
 };
 
 template <class T>
@@ -337,7 +231,9 @@ void WalkSettings::validate(Index rows) const {
   if (min_history < 0) refuse("min-history", min_history, "[0, inf)");
   if (first_row < 0) refuse("first_row", first_row, "[0, inf)");
   if (rebalance < 1) refuse("rebalance", rebalance, "[1, inf)");
-  if (!(cost_bps >= 0.0 && std::isfinite(cost_bps))) refuse("cost-bps", cost_bps, "[0, inf)");
+  if (!(short_fee >= 0.0 && std::isfinite(short_fee))) refuse("short-fee", short_fee, "[0, inf)");
+  if (!(financing >= 0.0 && std::isfinite(financing))) refuse("financing", financing, "[0, inf)");
+  if (delay < 0) refuse("delay", delay, "[0, inf)");
   if (!(risk_free > -1.0 && std::isfinite(risk_free))) refuse("risk-free", risk_free, "(-1, inf)");
   if (first_traded() >= rows)
     throw InputError(fmt::format(
@@ -371,43 +267,20 @@ Track Run::track(double periods_per_year) const {
   track.effective_names = effective_names;
   track.largest = largest;
   track.benchmark = benchmark;
+  track.gross_returns = gross_returns;
+  track.trading_costs = trading_costs;
+  track.short_fees = short_fees;
+  track.financing = financing;
   track.stats_from = stats_from;
   track.periods_per_year = periods_per_year;
   return track;
 }
 
 Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkSettings& settings,
-                 const Threads& threads, const Control& control) {
+                 const Threads& threads, const Control& control, Companions* beside) {
   settings.validate(returns.rows());
   check_history(policy, settings);
-  const WalkPlan plan = plan_decisions(returns.matrix(), policy, settings);
-  const std::vector<Decision> decisions =
-      Decisions(returns.matrix(), policy, plan, control).run(threads);
-
-  Run run;
-  run.risk_free = settings.risk_free;
-  const Index first_traded = settings.first_traded();
-  run.first_row = std::min(first_traded, settings.stats_from.value_or(first_traded));
-  run.stats_from = settings.stats_from.value_or(first_traded) - run.first_row;
-  Account account(returns, settings, run);
-  bool alive = true;
-  for (Index row = run.first_row; row < returns.rows() && alive; ++row) {
-    const Index since = row - first_traded;
-    if (since < 0) {
-      account.idle(row);
-      continue;
-    }
-    const bool decides = since % settings.rebalance == 0;
-    const Decision* decision = decides ? &decisions[at(since / settings.rebalance)] : nullptr;
-    run.n_decisions += decides;
-    run.n_jittered += decides && decision->outcome.jittered();
-    run.n_certified += decides && decision->certified;
-    run.iterations += decides ? decision->iterations : 0;
-    alive = account.trade_and_hold(row, decision);
-  }
-  // Ruin can come before the statistics begin: then they cover nothing.
-  run.stats_from = std::min(run.stats_from, run.periods());
-  return run;
+  return Expedition(returns, policy, settings, control).run(threads, beside);
 }
 
 }  // namespace sharpen::backtest

@@ -3,10 +3,7 @@
 #include <cmath>
 
 #include "command/json_keys.hpp"
-#include "sharpen/backtest/run_files.hpp"
-#include "sharpen/base/error.hpp"
 #include "sharpen/command/backtest.hpp"
-#include "sharpen/command/output_folder.hpp"
 #include "sharpen/solve/registry.hpp"
 
 namespace sharpen::command {
@@ -30,6 +27,12 @@ auto date_of(Period period) {
   return [period](const Answer& answer) { return text_or_null(answer.date(period(answer))); };
 }
 
+// One rate for all, or the name of a file; what was given as a text has none.
+Json number_or_name(const settings::NumberOrFile& held) {
+  if (held.file.empty()) return held.number;
+  return held.file.find('\n') == std::string::npos ? Json(held.file) : Json(nullptr);
+}
+
 Json value_json(const settings::Values& values, const settings::Setting& setting) {
   using settings::Kind;
   const std::string_view name = setting.name;
@@ -42,6 +45,7 @@ Json value_json(const settings::Values& values, const settings::Setting& setting
     case Kind::list: return values.list(name);
     case Kind::count_or_share: return settings::write(setting, values.count_or_share(name));
     case Kind::count_or_all: return settings::write(setting, values.count_or_all(name));
+    case Kind::number_or_file: return number_or_name(values.number_or_file(name));
     case Kind::of_field: break;
   }
   return nullptr;
@@ -65,13 +69,6 @@ Json status_counts(const backtest::Run& run) {
   return out;
 }
 
-double total_cost(const Answer& answer) {
-  const backtest::Run& run = answer.result.run;
-  double cost = 0.0;
-  for (Index p = run.stats_from; p < run.periods(); ++p) cost += run.costs[at(p)];
-  return cost;
-}
-
 const solve::OptimizerInfo& optimizer_of(const Answer& answer) {
   return solve::optimizer_named(answer.settings.optimizer);
 }
@@ -84,9 +81,14 @@ Keys<Answer> sharpe_keys() {
       {"optimizer",
        solve::names_of_optimizers([](const solve::OptimizerInfo&) { return true; }, " or ", "`"),
        [](auto& a) { return a.settings.optimizer; }},
-      {"sharpe", "mean / standard deviation of excess returns, per period",
+      {"sharpe", "mean / standard deviation of excess returns after costs, per period",
        metric(&Metrics::sharpe)},
       {"sharpe_annualized", "`sharpe` × √`periods_per_year`", metric(&Metrics::sharpe_annualized)},
+      {"sharpe_gross", "the same before all costs", metric(&Metrics::sharpe_gross)},
+      {"sharpe_gross_annualized", "", metric(&Metrics::sharpe_gross_annualized)},
+      {"sharpe_delay_1_annualized",
+       "Sharpe ratio a year, after costs, if every trade were made one period later",
+       metric(&Metrics::sharpe_delayed_annualized)},
       {"sharpe_ci",
        "95 % interval of `sharpe`, [low, high], per period, by the stationary bootstrap",
        [](auto& a) {
@@ -145,13 +147,110 @@ Keys<Answer> return_keys() {
   };
 }
 
+Key<Answer> costs_key() {
+  return group<Answer>(
+      "costs", "`total_cost` by kind",
+      {{"trading", "of buying and selling", metric(&Metrics::trading_cost)},
+       {"short_fee", "`--short-fee`, of what is sold short", metric(&Metrics::short_fee)},
+       {"financing", "`--financing`, of what is borrowed", metric(&Metrics::financing)}});
+}
+
+Key<Answer> equal_key() {
+  const auto yearly = [](auto value) {
+    return [value](const Answer& a) {
+      const double year = a.settings.periods_per_year;
+      return Json(year * std::invoke(value, a.result.after_costs.regression));
+    };
+  };
+  const auto ends = [](backtest::Interval interval, double scale) {
+    return Json{scale * interval.low, scale * interval.high};
+  };
+  return group<Answer>(
+      "equal_weights",
+      "the run against equal weights of the same universe, rebalanced as often, after the same "
+      "costs",
+      {{"sharpe_annualized", "of equal weights", metric(&Metrics::equal_sharpe_annualized)},
+       {"sharpe_difference_annualized",
+        "the run's less that, and its 95 % interval by the test of `sharpen compare`",
+        [](auto& a) {
+          return std::sqrt(a.settings.periods_per_year) *
+                 a.result.after_costs.difference.difference;
+        }},
+       {"sharpe_difference_ci", "",
+        [ends](auto& a) {
+          const auto& d = a.result.after_costs.difference;
+          return ends({d.low, d.high}, std::sqrt(a.settings.periods_per_year));
+        }},
+       {"alpha_annualized",
+        "of the run's excess returns, regressed on those of equal weights, a year, and its 95 % "
+        "interval",
+        yearly(&backtest::Regression::alpha)},
+       {"alpha_ci", "",
+        [ends](auto& a) {
+          return ends(a.result.after_costs.regression.alpha_interval, a.settings.periods_per_year);
+        }},
+       {"beta", "of the same regression, and its 95 % interval",
+        [](auto& a) { return a.result.after_costs.regression.beta; }},
+       {"beta_ci", "",
+        [ends](auto& a) { return ends(a.result.after_costs.regression.beta_interval, 1.0); }}},
+      kRun, [](auto& a) { return !a.result.equal_returns.empty(); });
+}
+
+// Per period in the result, a year in the answer.
+Json cost_curve(const Answer& answer) {
+  const double root = std::sqrt(answer.settings.periods_per_year);
+  Json out = Json::array();
+  for (const backtest::CostPoint& point : answer.result.after_costs.cost_curve)
+    out.push_back({{"bps", point.bps},
+                   {"sharpe_annualized", root * point.sharpe},
+                   {"low", root * point.interval.low},
+                   {"high", root * point.interval.high}});
+  return out;
+}
+
+Keys<Answer> trading_keys() {
+  const auto ruling = [](auto value) {
+    return [value](const Answer& a) {
+      return Json(std::invoke(value, backtest::ruling_of(a.settings)));
+    };
+  };
+  using trade::Ruling;
+  return {
+      equal_key(),
+      {"cost_curve",
+       "list of `bps`, `sharpe_annualized`, `low`, `high`: the Sharpe ratio a year if trading cost "
+       "0, 5, ..., 50 basis points of what is traded, of every asset, with the trades and the fees "
+       "as they are, and its 95 % interval",
+       cost_curve},
+      {"rule", "`cost`, `band` or `none`: what decisions made of what was held",
+       ruling([](const Ruling& r) { return trade::name(r.rule); })},
+      {"memory", "periods that the signal was averaged over; 1: none", ruling(&Ruling::memory)},
+      {"expected_sharpe", "a year, and periods: what trades had to pay for themselves by",
+       ruling(&Ruling::expected_sharpe)},
+      {"holding_horizon", "", ruling(&Ruling::holding_horizon)},
+      {"delay", "periods from a decision to its trades",
+       [](auto& a) { return a.settings.account.delay; }},
+      {"cost_bps", "as given: a number, or the name of the file; `null` for a table in memory",
+       [](auto& a) { return number_or_name(a.settings.account.cost_bps); }},
+  };
+}
+
 Keys<Answer> weight_keys() {
   return {
       {"turnover", "mean per rebalance of Σ\\|weight − drifted weight\\|",
        metric(&Metrics::turnover)},
       {"turnover_annualized", "Σ of it a year", metric(&Metrics::turnover_annualized)},
       {"n_rebalances", "periods with a decision or a trade", metric(&Metrics::n_rebalances)},
-      {"total_cost", "sum of the costs, as shares of wealth at the time", total_cost},
+      {"mean_holding_period",
+       "periods that a position lasts: 2 × `mean_gross_exposure` / mean turnover of a period",
+       metric(&Metrics::mean_holding_period)},
+      {"total_cost", "sum of the costs, as shares of wealth at the time",
+       metric(&Metrics::total_cost)},
+      costs_key(),
+      {"break_even_bps",
+       "cost per unit of turnover, in basis points, at which nothing would be left of the mean "
+       "excess return, with the trades and the fees as they are",
+       metric(&Metrics::break_even_bps)},
       {"mean_gross_exposure", "means of Σ\\|w\\| and Σw", metric(&Metrics::mean_gross)},
       {"mean_net_exposure", "", metric(&Metrics::mean_net)},
       {"mean_cardinality", "names held", metric(&Metrics::mean_cardinality)},
@@ -177,8 +276,7 @@ Keys<Answer> period_keys() {
       {"periods_per_year", "the number used to annualise",
        [](auto& a) { return a.settings.periods_per_year; }},
       {"risk_free", "per period", [](auto& a) { return a.result.run.risk_free; }},
-      {"cost_bps", "as given", [](auto& a) { return a.settings.cost_bps; }},
-      {"rebalance", "", [](auto& a) { return a.settings.rebalance; }},
+      {"rebalance", "periods between decisions", [](auto& a) { return a.settings.rebalance; }},
       {"status_counts",
        "periods of the statistics by status: `ok`, `neutral_face`, `no_signal`, `not_converged`, "
        "`invalid_input` of decisions; `held` without a decision, `idle` before the first, `ruin`",
@@ -290,6 +388,7 @@ Keys<Answer> backtest_keys() {
       {sharpe_keys(),
        return_keys(),
        weight_keys(),
+       trading_keys(),
        period_keys(),
        learning_keys(),
        {benchmark_key(),
@@ -310,30 +409,6 @@ Section backtest_section() {
            "`_annualized` are per period.",
            "With `--benchmark` there is also:"},
           listed(backtest_keys())};
-}
-
-OutputFolder backtest_folder(const settings::Values& values, const std::string& folder,
-                             bool force) {
-  // Every name that any backtest may write.
-  std::vector<std::string> names = {"returns.csv",      "weights.csv",   "trades.csv",
-                                    "weights_last.csv", "benchmark.csv", "metrics.json"};
-  keep_inputs(values, "out", folder, names);
-  return OutputFolder(folder, force, "backtest", std::move(names));
-}
-
-std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer) {
-  const backtest::Run& run = answer.result.run;
-  const std::vector<std::string>& tickers = answer.result.tickers;
-  // One by one: a list in braces would be copied, and these are the largest texts there are.
-  std::vector<std::pair<std::string, std::string>> files;
-  files.emplace_back("returns.csv", backtest::returns_csv(run));
-  files.emplace_back("weights.csv", backtest::weights_csv(run, tickers));
-  files.emplace_back("trades.csv", backtest::trades_csv(run, tickers));
-  files.emplace_back("weights_last.csv",
-                     backtest::portfolio_csv(run.weights_of(run.periods() - 1), tickers));
-  if (!run.benchmark.empty()) files.emplace_back("benchmark.csv", backtest::benchmark_csv(run));
-  files.emplace_back("metrics.json", backtest_json(answer));
-  return files;
 }
 
 }  // namespace sharpen::command

@@ -18,8 +18,11 @@ namespace {
 using sharpen::testing::kNaN;
 using ::testing::HasSubstr;
 
+// Decisions that do not look at the account, which trades for nothing.
 BacktestSettings quick() {
   BacktestSettings s;
+  s.account.cost_bps.number = 0.0;
+  s.rules.rule = trade::Rule::none;
   s.lookback = {.count = 20, .all = false};
   s.bootstrap.replications = 50;
   return s;

@@ -46,6 +46,7 @@ BacktestSettings small_training(Framework framework) {
   s.training.hidden = {4};
   s.training.lookback = 20;
   s.training.batch = 8;
+  s.training.train_block = 18;
   s.training.epochs = 1;
   s.training.ensemble = 2;
   s.bootstrap.replications = 10;
@@ -69,8 +70,10 @@ TEST(Prepared, GivesTheBitsOfTheWholeBacktest) {
   const market::Panel panel = random_panel(120, 6, 5);
   BacktestSettings s = small_training(Framework::pfl);
   s.training.validation = 0.0;
+  const Expectations remembered = expectations(panel, s, Threads(2));
+  s.rules.rule = trade::Rule::none;
   const Expectations expected = expectations(panel, s, Threads(2));
-  // One training serves every optimizer and k.
+  // One training serves every optimizer and k under the same rule.
   for (const char* optimizer : {"oscar", "swap", "mssrm"})
     for (const Index k : {1, 3}) {
       s.optimizer = optimizer;
@@ -78,7 +81,12 @@ TEST(Prepared, GivesTheBitsOfTheWholeBacktest) {
       const backtest::Run oracle = hindsight_run(panel, s, Threads(1));
       expect_same_bits(backtest(panel, s, Prepared{&expected, &oracle}, Threads(1)),
                        backtest(panel, s, Threads(1)));
+      EXPECT_THROW(backtest(panel, s, Prepared{&remembered, &oracle}, Threads(1)), InputError);
     }
+  s.rules.rule = trade::Rule::cost;
+  s.optimizer = "swap";
+  expect_same_bits(backtest(panel, s, Prepared{&remembered, nullptr}, Threads(1)),
+                   backtest(panel, s, Threads(1)));
   s.framework = Framework::rolling;
   expect_same_bits(backtest(panel, s, Prepared{}, Threads(1)), backtest(panel, s, Threads(1)));
 }

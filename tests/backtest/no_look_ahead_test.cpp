@@ -30,6 +30,7 @@ learn::TrainSettings small_training() {
   t.hidden = {8, 4};
   t.lookback = 20;
   t.batch = 8;
+  t.train_block = 18;
   t.epochs = 3;
   t.ensemble = 2;
   return t;
@@ -63,7 +64,7 @@ class EveryPolicy : public ::testing::TestWithParam<Case> {
     s.k = {.count = 0, .percent = 30.0};
     s.lookback = {.count = 20, .all = false};
     s.min_history = 5;
-    s.cost_bps = 10;
+    s.account.cost_bps.number = 10.0;
     if (s.framework == Framework::historic) s.split = "40%";
     if (learns(s.framework)) {
       s.split = "45%";
@@ -90,6 +91,8 @@ void expect_same(const BacktestResult& a, const BacktestResult& b) {
   EXPECT_EQ(a.run.status, b.run.status);
   EXPECT_EQ(a.run.returns, b.run.returns);
   EXPECT_EQ(a.run.costs, b.run.costs);
+  EXPECT_EQ(a.delayed_returns, b.delayed_returns);
+  EXPECT_EQ(a.equal_returns, b.equal_returns);
   EXPECT_TRUE(same_bits(a.metrics.sharpe, b.metrics.sharpe));
   EXPECT_TRUE(same_bits(a.statistics.interval.low, b.statistics.interval.low));
 }
@@ -156,13 +159,14 @@ TEST_P(EveryPolicy, HasEqualBitsForAnyNumberOfThreads) {
   for (const int threads : {2, 3, 8}) expect_same(one, run(panel, signal, settings(), threads));
 }
 
-// A decision is the same whatever other decisions are made: with fewer of them, batches fall
-// differently.
+// A decision that does not look at the account is the same whatever other decisions are made: with
+// fewer of them, batches fall differently. Its signal has a memory of every row all the same.
 TEST_P(EveryPolicy, DoesNotDependOnWhereBatchesBegin) {
   const market::Panel panel = returns(), signal = random_panel(kRows, kAssets, 29);
-  const BacktestResult whole = run(panel, signal, settings());
+  BacktestSettings s = settings();
+  s.rules = {.rule = trade::Rule::none, .memory = 2};
+  const BacktestResult whole = run(panel, signal, s);
   for (const std::int64_t every : {3, 7, 50}) {
-    BacktestSettings s = settings();
     s.rebalance = every;
     const BacktestResult part = run(panel, signal, s);
     ASSERT_EQ(part.run.first_row, whole.run.first_row);

@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "sharpen/backtest/policies.hpp"
 #include "sharpen/market/panel.hpp"
+#include "sharpen/trade/costs.hpp"
 #include "support/problems.hpp"
 
 namespace sharpen::backtest::testing {
@@ -34,6 +36,12 @@ inline market::Panel random_panel(Index rows, Index n, unsigned seed) {
 
 inline double& at(market::Panel& panel, Index row, Index column) {
   return panel.values[static_cast<std::size_t>(row * panel.n() + column)];
+}
+
+// The same for all assets of a panel.
+inline std::shared_ptr<const trade::CostBook> costs_of(double bps, const market::Panel& panel) {
+  return std::make_shared<trade::CostBook>(settings::NumberOrFile{.number = bps, .file = {}},
+                                           panel.tickers, panel.left_out, panel.dates.front());
 }
 
 inline OptimizerPolicy equal_weights() { return {nullptr, solve::optimizer_named("equal"), {}}; }

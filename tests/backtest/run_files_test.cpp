@@ -20,27 +20,35 @@ Run small_run() {
   WalkSettings walk;
   walk.min_history = 1;
   walk.rebalance = 2;
-  walk.cost_bps = 100;
+  walk.costs = costs_of(100.0, panel);
   walk.stats_from = 0;
   Run run = walk_forward(panel, equal_weights(), walk, Threads(1));
   run.benchmark = {0.5, 0.25, 0.0};
   return run;
 }
 
+// The cost of 1 % is paid from cash, of which there is none: weights are of the wealth that is
+// left.
 TEST(RunFiles, SayWhatHappened) {
   const auto run = small_run();
   const std::vector<std::string> tickers = {"A,B", "C \"x\""};
   EXPECT_EQ(returns_csv(run),
-            "date,return,gross_return,cost,turnover,net_exposure,gross_exposure,holdings,status\n"
-            "2020-01,0,0,0,0,0,0,0,idle\n"
-            "2020-02,-0.01,0,0.01,1,1,1,2,ok\n"
-            "2020-03,0.1875,0.1875,0,0,1,1,2,held\n");
+            "date,return,gross_return,cost,turnover,net_exposure,gross_exposure,holdings,status,"
+            "trading_cost,short_fee,financing\n"
+            "2020-01,0,0,0,0,0,0,0,idle,0,0,0\n"
+            "2020-02,-0.01,0,0.01,1,1,1,2,ok,0.01,0,0\n"
+            "2020-03,0.1893939393939394,0.1893939393939394,0,0,1.01010101010101,1.01010101010101,2,"
+            "held,0,0,0\n");
+  const std::vector<double> later = {0.0, 0.25, 0.5}, equal = {0.0, 0.0, -0.125};
+  EXPECT_EQ(returns_csv(run, later, equal).substr(76, 116),
+            "status,trading_cost,short_fee,financing,delayed_return,equal_return\n"
+            "2020-01,0,0,0,0,0,0,0,idle,0,0,0,0,0\n2020-02,-0.");
   EXPECT_EQ(weights_csv(run, tickers),
             "date,asset,weight\n"
             "2020-02,\"A,B\",0.5\n"
             "2020-02,\"C \"\"x\"\"\",0.5\n"
-            "2020-03,\"A,B\",0.625\n"
-            "2020-03,\"C \"\"x\"\"\",0.375\n");
+            "2020-03,\"A,B\",0.6313131313131313\n"
+            "2020-03,\"C \"\"x\"\"\",0.3787878787878788\n");
   EXPECT_EQ(trades_csv(run, tickers),
             "date,asset,from,to,trade\n"
             "2020-02,\"A,B\",0,0.5,0.5\n"

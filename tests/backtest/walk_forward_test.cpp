@@ -74,14 +74,14 @@ double weight_in(const Run& run, Index period, Index asset) {
 }
 
 // Money instead of weights: the account starts with 1, buys shares worth w V, and counts what it
-// has after each row. Costs are taken from every part alike.
+// has after each row. Costs are paid from its cash.
 TEST(WalkForward, AgreesWithAnAccountKeptInMoney) {
   const Index rows = 60, n = 4;
   const market::Panel panel = random_panel(rows, n, 3);
   for (const Index every : {1, 3, 7}) {
     WalkSettings walk = walk_with(5, 5);
     walk.rebalance = every;
-    walk.cost_bps = 25.0;
+    walk.costs = costs_of(25.0, panel);
     walk.risk_free = 0.0003;
     const auto run = walk_forward(panel, Follow(2.0), walk, Threads(1));
     ASSERT_EQ(run.periods(), rows - 5);
@@ -109,6 +109,7 @@ TEST(WalkForward, AgreesWithAnAccountKeptInMoney) {
       double after = cash *= 1.0003;
       for (Index j = 0; j < n; ++j)
         after += money[static_cast<std::size_t>(j)] *= 1.0 + panel.matrix()(row, j);
+      cash -= 0.0025 * turnover * before;
       EXPECT_NEAR(run.gross_returns[at], after / before - 1.0, 1e-13);
       EXPECT_NEAR(run.costs[at], 0.0025 * turnover, 1e-14);
       EXPECT_EQ(run.returns[at], run.gross_returns[at] - run.costs[at]);
@@ -184,8 +185,9 @@ TEST(WalkForward, RuinEndsTheRun) {
 
   // Costs count: a gross loss that leaves something can still be ruin.
   WalkSettings costly = walk_with(2, 2);
-  costly.cost_bps = 9000.0;
-  const auto first = walk_forward(random_panel(10, 2, 9), Fixed({2.0, 0.0}), costly, Threads(1));
+  const market::Panel other = random_panel(10, 2, 9);
+  costly.costs = costs_of(9000.0, other);
+  const auto first = walk_forward(other, Fixed({2.0, 0.0}), costly, Threads(1));
   EXPECT_EQ(first.periods(), 1);
   EXPECT_TRUE(first.ruined());
 
@@ -204,7 +206,7 @@ TEST(WalkForward, AnAssetThatEndsIsSoldAtItsLastPrice) {
   for (Index t = 5; t < 12; ++t) at(panel, t, 0) = kNaN;
   WalkSettings walk = walk_with(2, 2);
   walk.rebalance = 4;
-  walk.cost_bps = 100.0;
+  walk.costs = costs_of(100.0, panel);
   const auto run = walk_forward(panel, Fixed({0.5, 0.25}), walk, Threads(1));
   ASSERT_EQ(run.periods(), 10);
   const Index ended = 3, sold = 4;  // periods of rows 5 and 6; row 6 is a rebalance as well
@@ -360,8 +362,14 @@ TEST(WalkForward, RefusesSettingsThatLeaveNothingToTrade) {
   walk.rebalance = 0;
   EXPECT_EQ(message(walk), "rebalance = 0 is outside [1, inf)");
   walk = walk_with(2, 2);
-  walk.cost_bps = -1;
-  EXPECT_EQ(message(walk), "cost-bps = -1 is outside [0, inf)");
+  walk.short_fee = -1;
+  EXPECT_EQ(message(walk), "short-fee = -1 is outside [0, inf)");
+  walk = walk_with(2, 2);
+  walk.financing = kNaN;
+  EXPECT_EQ(message(walk), "financing = nan is outside [0, inf)");
+  walk = walk_with(2, 2);
+  walk.delay = -1;
+  EXPECT_EQ(message(walk), "delay = -1 is outside [0, inf)");
   walk = walk_with(2, 2);
   walk.risk_free = kNaN;
   EXPECT_EQ(message(walk), "risk-free = nan is outside (-1, inf)");

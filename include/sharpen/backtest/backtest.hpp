@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sharpen/backtest/after_costs.hpp"
 #include "sharpen/backtest/learned.hpp"
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/backtest/policies.hpp"
@@ -19,6 +20,7 @@
 #include "sharpen/base/settings.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/solve/optimizer.hpp"
+#include "sharpen/trade/settings.hpp"
 
 namespace sharpen::backtest {
 
@@ -51,7 +53,8 @@ struct BacktestSettings : solve::OptimizerSettings {
   std::string split;       // share or date (split_row); "": none, 80% where there is training
   std::string stats_from;  // row from 1 or date (stats_row); "": the first traded period
   std::int64_t rebalance = 1;
-  double cost_bps = 0.0;
+  trade::AccountSettings account;
+  trade::RuleSettings rules;
   double risk_free = 0.0;  // a year; risk_free / periods_per_year per period
   double periods_per_year = 252.0;
   std::string benchmark;  // ticker, taken out of the universe; "": none
@@ -70,6 +73,9 @@ struct BacktestSettings : solve::OptimizerSettings {
 // the bootstrap) is left to the caller.
 BacktestSettings backtest_settings(const settings::Values& values);
 
+// The rule in force: soft decisions have none.
+trade::Ruling ruling_of(const BacktestSettings& settings);
+
 // What to say of numbers that are allowed and more likely a mistake: percents given as shares,
 // basis points as something else, a year given as a row. `dates`: of the returns.
 std::vector<std::string> likely_mistakes(const settings::Values& values,
@@ -84,8 +90,12 @@ struct BacktestResult {
   std::vector<std::string> tickers;  // the universe: columns that weights refer to
   Index training_rows = 0;           // rows before the split; 0 without one
   Run run;
+  // Returns after costs over the periods of the run, 0 after ruin: of the same settings with trades
+  // one period later, and of equal weights of the same universe, rebalanced as often.
+  std::vector<double> delayed_returns, equal_returns;
   Metrics metrics;
   SharpeStatistics statistics;
+  AfterCosts after_costs;
   std::optional<Regret> regret;           // of pfl and dfl
   std::vector<TrainingRecord> trainings;  // likewise
   std::vector<std::string> warnings;
@@ -98,12 +108,14 @@ BacktestResult backtest(const market::Panel& returns, const BacktestSettings& se
                         const Threads& threads, const market::Panel* signal = nullptr,
                         const Control& control = {}, const learn::Model* model = nullptr);
 
-// The learned signal of a backtest, apart: it depends neither on the optimizer nor, unless the
-// training does, on k, and can serve several. For pfl and dfl; settings as for backtest().
+// The learned signal of a backtest, apart: of the optimizer it depends on the rule and its memory
+// only, and not on k, unless the training does; it can serve several. For pfl and dfl; settings as
+// for backtest().
 Expectations expectations(const market::Panel& returns, const BacktestSettings& settings,
                           const Threads& threads, const Control& control = {});
 
-// The same backtest with perfect foresight, for the regret: it does not depend on the signal.
+// The same backtest with perfect foresight, for the regret: it does not depend on the signal, looks
+// at no account and pays no costs.
 Run hindsight_run(const market::Panel& returns, const BacktestSettings& settings,
                   const Threads& threads, const Control& control = {});
 

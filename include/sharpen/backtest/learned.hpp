@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct LearnedSettings {
   double periods_per_year = 252.0;
   Index training_rows = 0;  // rows before the first decision's period
   Index retrain = 0;        // periods between trainings, each on all rows before; 0: train once
+  // N of a signal with a memory (trade/memory.hpp), each training's from its own expectations of
+  // the rows before a decision; none: the signal as it is.
+  std::optional<Index> memory;
 };
 
 // What one training came to.
@@ -32,6 +36,7 @@ struct Expectations {
   std::vector<Index> rows;          // of the panel, that decisions are made at, ascending
   std::vector<Expectation> values;  // (rows, n)
   std::vector<TrainingRecord> trainings;
+  std::optional<Index> memory;  // as LearnedSettings has it
 };
 
 // Row d uses the T rows up to d, and a network trained on rows up to d at most. The members'

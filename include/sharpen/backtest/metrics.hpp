@@ -5,6 +5,12 @@
 //   Sharpe = mean(e) / sd(e), sd with divisor T - 1       annualised: x sqrt(periods per year)
 //   wealth W_t = W_(t-1) (1 + r_t), W_0 = 1               drawdown = 1 - W_t / max_(s <= t) W_s
 // Per-period and annualised figures have names of their own and are never mixed.
+// Figures are net of all costs unless they are called gross: g_t is the return before costs,
+//   r_t = g_t - trading_t - short_fee_t - financing_t,
+// and with u_t the turnover (0 where nothing was traded) x_t = e_t + trading_t is what the trades
+// as they are earned before they were paid for:
+//   break-even = 10^4 mean(x) / mean(u)        mean holding period = 2 mean(gross exposure) /
+//   mean(u)
 //
 // Ruin: from the first period with 1 + r_t <= 0 on, wealth is 0 for good. It is flagged, final
 // wealth is 0, the maximum drawdown 1, the annualised return -1. Averages (Sharpe, volatility,
@@ -49,8 +55,14 @@ struct Track {
   ConstVec holdings = {};
   ConstVec effective_names = {};
   ConstVec largest = {};
-  ConstVec benchmark = {};  // (T) raw returns of what it is compared with
-  Index stats_from = 0;     // first period of the statistics, from 0; T: no statistics
+  ConstVec benchmark = {};      // (T) raw returns of what it is compared with
+  ConstVec gross_returns = {};  // (T) raw, before costs
+  ConstVec trading_costs = {};  // (T) by kind, as shares of the wealth before the period
+  ConstVec short_fees = {};
+  ConstVec financing = {};
+  ConstVec delayed = {};  // (T) raw, net of costs, with the trades one period later
+  ConstVec equal = {};    // (T) raw, net of costs, of equal weights of the same universe
+  Index stats_from = 0;   // first period of the statistics, from 0; T: no statistics
   double periods_per_year = 252.0;
 };
 
@@ -74,6 +86,12 @@ struct Metrics {
   double volatility_annualized = kNotComputed;
   double sharpe = kNotComputed;  // per period
   double sharpe_annualized = kNotComputed;
+  double sharpe_gross = kNotComputed;  // before all costs
+  double sharpe_gross_annualized = kNotComputed;
+  double sharpe_delayed = kNotComputed;  // with the trades one period later
+  double sharpe_delayed_annualized = kNotComputed;
+  double equal_sharpe = kNotComputed;  // of equal weights
+  double equal_sharpe_annualized = kNotComputed;
   double sortino = kNotComputed;  // mean(e) / sqrt(mean(min(e, 0)^2)), per period
   double sortino_annualized = kNotComputed;
   double return_annualized = kNotComputed;  // compound growth a year over the statistics' periods
@@ -90,7 +108,15 @@ struct Metrics {
   Index n_rebalances = 0;          // periods of the statistics with a recorded turnover
   double turnover = kNotComputed;  // mean per rebalance; 0 if there was none
   double turnover_annualized = kNotComputed;
-  double mean_gross = kNotComputed;  // means over the statistics' periods, cash counting as 0
+  double mean_holding_period = kNotComputed;  // in periods
+  double break_even_bps = kNotComputed;
+  // Sums over the statistics' periods, of shares of the wealth at the time.
+  double trading_cost = kNotComputed;
+  double short_fee = kNotComputed;
+  double financing = kNotComputed;
+  double total_cost = kNotComputed;
+  double cost_annualized = kNotComputed;  // total_cost a year
+  double mean_gross = kNotComputed;       // means over the statistics' periods, cash counting as 0
   double mean_net = kNotComputed;
   double mean_cardinality = kNotComputed;
   double max_cardinality = kNotComputed;
@@ -115,6 +141,19 @@ Metrics metrics(const Track& track);
 
 // e_t of the statistics' periods: what the functions of statistics.hpp take.
 std::vector<double> excess_returns(const Track& track);
+// The same of another column of raw returns; empty if it was not recorded.
+std::vector<double> excess_returns(const Track& track, ConstVec column);
+
+// x_t and u_t of the statistics' periods: what the cost curve takes (after_costs.hpp). Empty where
+// the track does not have the columns.
+struct BeforeTrading {
+  std::vector<double> excess, turnover;
+};
+BeforeTrading before_trading(const Track& track);
+
+// 10^4 mean(x) / mean(u): what a unit of turnover may cost until nothing is left, with the trades
+// as they are. NaN without trades.
+double break_even_bps(const BeforeTrading& run);
 
 // mean / sd (divisor n - 1); NaN for n < 2 and for a deviation that is only rounding.
 double sharpe_ratio(ConstVec excess);

@@ -14,8 +14,11 @@
 #include "sharpen/market/panel.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/solve/registry.hpp"
+#include "sharpen/trade/settings.hpp"
 
 namespace sharpen::backtest {
+
+struct WalkSettings;
 
 // Where mu comes from.
 class SignalSource {
@@ -77,9 +80,9 @@ class GivenSignal : public SignalSource {
   // Matched to the panel by ticker and date, in any order of tickers; more of either is ignored.
   // `rows`: the panel rows that decisions are made at. A ticker or a date that the signal lacks
   // is an InputError that names it; so is a gap (NaN), unless gaps are allowed: the asset is
-  // then not held by that decision.
+  // then not held by that decision. optional: further rows, whose gaps are nobody's mistake.
   GivenSignal(const market::Panel& signal, const market::Panel& returns,
-              std::span<const Index> rows, bool gaps_allowed);
+              std::span<const Index> rows, bool gaps_allowed, std::span<const Index> optional = {});
   // values (rows, n): of the decisions at those rows of the panel.
   GivenSignal(const market::Panel& returns, std::span<const Index> rows,
               std::vector<Expectation> values);
@@ -87,6 +90,7 @@ class GivenSignal : public SignalSource {
   bool has(Index row, Index asset) const override;
 
  private:
+  void take(Index panel_row, ConstVec signal, std::span<const Index> columns);
   const Expectation* row(Index panel_row) const;  // (n); null where no decision is made
 
   Index n_;
@@ -109,9 +113,19 @@ Decider soft_decider(const layer::MandateSettings& settings, const layer::SoftSe
 struct DatedLimits {
   std::shared_ptr<const layer::LimitBook> book;
   std::vector<std::string> dates;  // of the rows of the panel
+  bool about_holdings = false;     // whether they limit turnover
 
-  // Of a decision over the window.
-  layer::Limits at_decision(const WindowBatch& batch, Index i) const;
+  // Of a decision over the window, before which holdings (n, by column of the panel) are held.
+  // Empty: that is not known, and turnover is not limited.
+  layer::Limits at_decision(const WindowBatch& batch, Index i, ConstVec holdings = {}) const;
+};
+
+// How decisions look at the account.
+struct Trading {
+  trade::Ruling ruling = {};
+  const solve::OptimizerInfo* optimizer = nullptr;  // null: not at all
+  double periods_per_year = 252.0;
+  bool frozen = false;  // names may be frozen
 };
 
 // mu from the source, Sigma of the window or of the training part: a portfolio by any optimizer.
@@ -126,6 +140,13 @@ class OptimizerPolicy : public Policy {
                   const solve::OptimizerSettings& settings, std::vector<Index> months = {});
   ~OptimizerPolicy() override;
 
+  // Decisions that see what is held. Throws InputError for a rule that the optimizer has no ear
+  // for.
+  void trade_by(const Trading& trading);
+  // The signal as it is remembered (trade/memory.hpp) at every decision of the walk, from the rows
+  // before it. To be called last. Throws Interrupted.
+  void remember(const market::Panel& returns, const WalkSettings& walk, Index memory,
+                const Threads& threads, const Control& control);
   // The covariance of the training part (T, n) instead of the windows'. Needs panels without gaps.
   void fix_covariance(ConstMat training);
 
@@ -135,15 +156,29 @@ class OptimizerPolicy : public Policy {
   Index batch_size(Index m, Index T) const override;
   bool sequential() const override { return decider_.remembers; }
   void decide(const WindowBatch& batch, std::span<Decision> out) const override;
+  bool sees_account() const override;
+  std::unique_ptr<PreparedBatch> prepare(const WindowBatch& batch) const override;
+  std::unique_ptr<Settler> settler() const override;
 
  private:
-  solve::Problem problem(const WindowBatch& batch, Index i, const risk::Risk* risk) const;
+  struct Batch;
+  class Trades;
+  // Null where there is one for all.
+  std::unique_ptr<risk::Risk> own_risk(const WindowBatch& batch,
+                                       const risk::RiskSettings& settings) const;
+  solve::Problem problem(const WindowBatch& batch, Index i, const risk::Risk* own) const;
+  // q and variances (B, m) of every window (trade/memory.hpp); NaN where there are none.
+  void directions(const WindowBatch& batch, std::vector<double>& q,
+                  std::vector<double>& variances) const;
+  // Whether even the portfolio that would be held if trading were free depends on what is held.
+  bool decides_anew() const;
 
   std::unique_ptr<const SignalSource> source_;
   Decider decider_;
   solve::OptimizerSettings settings_;
   std::vector<Index> months_;
   DatedLimits limits_;
+  Trading trading_;
   risk::RiskSettings risk_settings_;
   std::vector<double> training_;            // (T, n) a copy: a low-rank risk refers to it
   std::unique_ptr<risk::Risk> fixed_risk_;  // one sample

@@ -4,6 +4,7 @@
 // over row d + 1. Whatever a policy keeps (a signal, a trained network) must keep to that rule too.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -46,6 +47,28 @@ struct WindowBatch {
   Index decision_row(Index i) const { return first_row + end(i) - 1; }
 };
 
+// What a decision may know of the account, by column of the panel.
+struct Standing {
+  ConstVec holdings = {};            // (n) weights before the trade
+  ConstVec costs = {};               // (n) per unit traded; empty: none
+  std::span<const char> fixed = {};  // (n) not 0: cannot be traded now; empty: all can
+};
+
+// What the decisions of a batch need that does not depend on the account, until they are made.
+class PreparedBatch {
+ public:
+  virtual ~PreparedBatch() = default;
+};
+
+// Makes prepared decisions one by one, in the order of time, for one account.
+class Settler {
+ public:
+  virtual ~Settler() = default;
+  // Decision i of the batch; overwrites `out`. Never throws for the values of anything.
+  virtual void settle(const WindowBatch& batch, const PreparedBatch& prepared, Index i,
+                      const Standing& standing, Decision& out) = 0;
+};
+
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -69,6 +92,14 @@ class Policy {
   // throws for the values of returns: a decision that cannot be made is an outcome. May throw
   // Interrupted.
   virtual void decide(const WindowBatch& batch, std::span<Decision> out) const = 0;
+
+  // Whether decisions look at what is held. They are then made in two stages in place of decide():
+  // prepare(), which is called as decide() is, and a settler for each account.
+  virtual bool sees_account() const { return false; }
+  virtual std::unique_ptr<PreparedBatch> prepare(const WindowBatch& /*batch*/) const {
+    return nullptr;
+  }
+  virtual std::unique_ptr<Settler> settler() const { return nullptr; }
 };
 
 }  // namespace sharpen::backtest

@@ -14,8 +14,10 @@
 
 namespace sharpen::backtest {
 
-// date,return,gross_return,cost,turnover,net_exposure,gross_exposure,holdings,status
-std::string returns_csv(const Run& run);
+// date,return,gross_return,cost,turnover,net_exposure,gross_exposure,holdings,status, then
+// trading_cost,short_fee,financing, which add up to cost, and delayed_return,equal_return, as far
+// as they are known.
+std::string returns_csv(const Run& run, ConstVec delayed = {}, ConstVec equal = {});
 // date,asset,weight: weights held over the period of that date, only those that are not zero.
 std::string weights_csv(const Run& run, std::span<const std::string> tickers);
 // date,asset,from,to,trade: what was traded for that period, before it began.

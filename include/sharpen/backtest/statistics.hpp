@@ -58,6 +58,11 @@ struct BootstrapSettings {
   void validate(Index n) const;
 };
 
+struct Interval {
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+};
+
 struct SharpeInterval {
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();

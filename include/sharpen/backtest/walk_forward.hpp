@@ -1,21 +1,24 @@
 // Walk-forward: a policy decides, the market moves, costs are paid (docs/backtest.md).
 //
 // Rows t = 0..R-1 of the panel hold returns r_t; f is the risk-free rate per period. Weights w_t,
-// decided at the end of row t - 1, are held over row t; 1 - sum w is cash and earns f:
-//   gross_t     = sum_i w_ti r_ti + (1 - sum_i w_ti) f
-//   turnover_t  = sum_i |w_ti - v_ti|          v_t: what the weights before have drifted to
-//   cost_t      = turnover_t cost_bps / 10^4   charged to the period that the trade is made for
-//   return_t    = gross_t - cost_t
-//   v_(t+1),i   = w_ti (1 + r_ti) / (1 + gross_t)
-// The first purchase is a trade from cash. Between rebalances w_t = v_t and nothing is traded.
+// decided at the end of row t - 1 - delay and traded at the end of row t - 1, are held over row t;
+// 1 - sum w is cash and earns f. What that earns, costs and drifts to: trade/account.hpp. The first
+// purchase is a trade from cash. Between rebalances the drifted weights are held, and nothing is
+// traded; before the first trade everything is cash (idle).
+//
+// Decisions are made in the order of time. One that looks at the account (Policy::sees_account)
+// sees what will be held once the orders under way are filled: the weights that the last order aims
+// at, or, if none is under way, the drifted ones.
 //
 // Gaps (NaN): an asset with a gap in a decision's window cannot be held by it. An asset held over
 // a row where it has no return has ended: it earned nothing in that row, and is sold at its last
-// price, at the usual cost, for the next.
+// price, at the usual cost, for the next. Frozen names can be neither bought nor sold, whatever was
+// decided and even if they have ended.
 // Ruin: the run ends with the first row whose return is -1 or less.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +31,7 @@
 #include "sharpen/base/view.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/risk/risk.hpp"
+#include "sharpen/trade/costs.hpp"
 
 namespace sharpen::backtest {
 
@@ -40,8 +44,13 @@ struct WalkSettings {
   Index first_row = 0;              // no row before this one is traded: the test part
   std::optional<Index> stats_from;  // first row of the statistics; none: the first traded row
   Index rebalance = 1;              // periods between decisions
-  double cost_bps = 0.0;
-  double risk_free = 0.0;  // f, per period
+  double risk_free = 0.0;           // f, per period
+  std::shared_ptr<const trade::CostBook> costs;           // of trading; null: it is free
+  std::shared_ptr<const trade::CostBook> decision_costs;  // that decisions believe in; null: costs
+  double short_fee = 0.0, financing = 0.0;                // per period, as trade::Rates has them
+  Index delay = 0;                                        // periods from a decision to its trades
+  // (rows, n) not 0: cannot be traded at the end of the row; empty: everything can.
+  std::vector<char> frozen;
 
   // Throws InputError that names field, value and bound. rows: of the panel.
   void validate(Index rows) const;
@@ -78,7 +87,8 @@ struct Run {
   Index first_row = 0;   // of the panel, that period 0 is
   Index stats_from = 0;  // period, from 0
   std::vector<std::string> dates;
-  std::vector<double> returns, gross_returns, costs;
+  std::vector<double> returns, gross_returns, costs;         // costs: all kinds together
+  std::vector<double> trading_costs, short_fees, financing;  // by kind
   std::vector<double> turnover;  // NaN in periods without a trade and without a decision
   std::vector<double> net, gross, holdings, effective_names, largest;  // as in Exposure
   std::vector<double> benchmark;                                       // empty: none
@@ -101,10 +111,19 @@ struct Run {
   Track track(double periods_per_year) const;
 };
 
+// Returns after costs, over the periods of a run; 0 after ruin.
+struct Companions {
+  std::vector<double> delayed;  // of the same policy with trades one period later
+  std::vector<double> equal;    // of equal weights of the assets that each decision may hold
+};
+
+// A date before any panel's: of a decision that is made before the first return.
+constexpr std::string_view kBeforeAllDates = "0000-01-01";
+
 // `returns`: simple returns, NaN for gaps. Equal bits for any number of threads. Throws
 // InputError for settings that leave nothing to trade, Interrupted when asked to stop. Progress is
-// in decisions.
+// in decisions. beside: accounts that are walked in the same pass; null: none.
 Run walk_forward(const market::Panel& returns, const Policy& policy, const WalkSettings& settings,
-                 const Threads& threads, const Control& control = {});
+                 const Threads& threads, const Control& control = {}, Companions* beside = nullptr);
 
 }  // namespace sharpen::backtest

@@ -1,0 +1,56 @@
+// One account on its way through the panel.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/trade/account.hpp"
+
+namespace sharpen::backtest {
+
+class Journey {
+ public:
+  // Makes decision i of the walk.
+  using Decide = std::function<void(Index i, const Standing& standing, Decision& out)>;
+
+  // From `first_row` of the panel, all in cash. run: gets the columns of the run; null: only the
+  // returns are kept. What is referred to must outlive the journey.
+  Journey(const market::Panel& returns, const WalkSettings& settings, Index first_row, Index delay,
+          Decide decide, Run* run);
+
+  // Lives through the rows before `end`, or to ruin.
+  void advance_to(Index end);
+  bool ruined() const { return ruined_; }
+  const std::vector<double>& returns() const { return net_; }  // after costs
+
+ private:
+  // A decision on its way to the market.
+  struct Order {
+    Index row = 0;  // that it is filled for
+    Decision decision;
+  };
+
+  void decide(Index row, Index i);
+  void live(Index row);
+  // What shall be held over `row`. True if an asset that ended is sold.
+  bool set_target(Index row, const Decision* filled);
+  std::span<const char> fixed_before(Index row) const;
+  void record(Index row, const trade::Period& period, bool traded, PeriodStatus status);
+  void count(const Decision& filled);
+
+  const market::Panel& panel_;
+  const WalkSettings& settings_;
+  Index row_, delay_;
+  Decide decide_;
+  Run* run_;
+  trade::Account account_;
+  std::deque<Order> orders_;      // oldest first
+  std::vector<double> target_;    // (n)
+  std::vector<double> expected_;  // (n) what will be held when all orders are filled
+  std::vector<double> net_;
+  bool filled_any_ = false, ruined_ = false;
+};
+
+}  // namespace sharpen::backtest
