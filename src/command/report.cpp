@@ -102,7 +102,7 @@ Keys<Figure> table_figure_keys() {
       {"figure",
        "what it is: `sharpe_annualized`, `p_value`, ...; where methods trade at several costs, the "
        "test of each cost has its own: `p_value_at_5bp`",
-       [](auto& f) { return f.column->figure; }},
+       [](auto& f) { return f.row->figure_in(*f.column); }},
       {"value", "number; for estimates the mean over the runs",
        [](auto& f) {
          return f.cell->kind == TableCell::Kind::text ? absent() : Json(f.cell->value);

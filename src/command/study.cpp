@@ -71,7 +71,7 @@ std::vector<std::string> warnings_of(const study::Plan& plan, const Log& log) {
 
 study::RunSettings run_settings(const Values& values) {
   return {.threads = static_cast<int>(values.integer("threads")),
-          .gigabytes = values.has("memory") ? values.real("memory") : 0.0,
+          .gigabytes = values.has("max-memory") ? values.real("max-memory") : 0.0,
           .retry = values.flag("retry")};
 }
 

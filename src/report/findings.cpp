@@ -275,6 +275,7 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
     add_warnings(results, out);
     return out;
   }
+  add_after_costs(results, summary, out);
   add_best(results, summary, out);
   add_tests(summary, out);
   add_break_even(results, summary, out);
@@ -283,6 +284,10 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
         "{} of decision-focused with prediction-focused methods are more than the {} that are "
         "tested: there is no table “planned”.",
         counted(summary.pairs_left_out, "pair"), Summary::kMostPlanned));
+  if (!summary.judged)
+    out.push_back(fmt::format(
+        "{} of methods in rows are more than the {} that get intervals: nothing is said of them.",
+        counted(summary.entries.size(), "result"), Summary::kMostJudged));
   add_ruin(summary, out);
   add_alike(results, summary, out);
   add_warnings(results, out);

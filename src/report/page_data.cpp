@@ -254,6 +254,33 @@ Json held_json(const Results& results, const Summary& summary) {
   return out;
 }
 
+// The Sharpe ratios of each method at rising costs, annualised, with their intervals.
+Json curves_json(const Results& results, const Summary& summary) {
+  Json out = Json::array();
+  for (const Entry& entry : summary.entries) {
+    const std::vector<backtest::CostPoint>& curve = entry.after_costs.cost_curve;
+    if (curve.empty()) continue;
+    const Group& group = summary.groups[at(entry.group)];
+    const double root = std::sqrt(results.markets[at(group.market)].periods_per_year);
+    Json sharpe = Json::array(), low = Json::array(), high = Json::array();
+    const auto add = [&](Json& to, double x) {
+      to.push_back(std::isfinite(x) ? Json(rounded(root * x)) : Json(nullptr));
+    };
+    for (const backtest::CostPoint& point : curve) {
+      add(sharpe, point.sharpe);
+      add(low, point.interval.low);
+      add(high, point.interval.high);
+    }
+    out.push_back({{"group", entry.group},
+                   {"method", entry.method},
+                   {"cost", summary.costs[at(entry.method)]},
+                   {"sharpe", std::move(sharpe)},
+                   {"low", std::move(low)},
+                   {"high", std::move(high)}});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string page_data(const study::Results& results, const Summary& summary) {
@@ -275,6 +302,8 @@ std::string page_data(const study::Results& results, const Summary& summary) {
                                         : averages_json(results, summary);
   out["everyWeight"] = pictures == done || pictures < kMostPictures;
   out["held"] = held_json(results, summary);
+  out["costLevels"] = backtest::kCostLevels;
+  out["curves"] = curves_json(results, summary);
   return script_safe(json_escaped(out.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 

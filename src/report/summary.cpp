@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <tuple>
+#include <utility>
 
+#include "report/judging.hpp"
 #include "report/table_builder.hpp"
 #include "sharpen/backtest/metrics.hpp"
 #include "sharpen/base/error.hpp"
@@ -21,7 +22,6 @@ using study::CellState;
 using study::Results;
 using study::Role;
 
-constexpr std::size_t kFewestDays = 10;  // below which nothing is tested
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // A figure, and where it stands in the metrics if it does.
@@ -32,6 +32,9 @@ struct FigureRow {
 
 constexpr std::array<FigureRow, kFigures> kRows = {{
     {{"sharpe_annualized", "Sharpe", 3, 1}, &Metrics::sharpe_annualized},
+    {{"sharpe_gross_annualized", "before costs", 3, 1}, &Metrics::sharpe_gross_annualized},
+    {{"sharpe_delayed_annualized", "delay 1", 3, 1}, &Metrics::sharpe_delayed_annualized},
+    {{"equal_sharpe_annualized", "equal weights", 3, 0}, &Metrics::equal_sharpe_annualized},
     {{"return_annualized", "return", 3, 1}, &Metrics::return_annualized},
     {{"volatility_annualized", "volatility", 3, 0}, &Metrics::volatility_annualized},
     {{"sortino_annualized", "Sortino", 3, 1}, &Metrics::sortino_annualized},
@@ -42,36 +45,38 @@ constexpr std::array<FigureRow, kFigures> kRows = {{
     {{"worst_return", "worst day", 3, 1}, &Metrics::worst_return},
     {{"turnover", "turnover", 3, 0}, &Metrics::turnover},
     {{"turnover_annualized", "turnover a year", 1, 0}, &Metrics::turnover_annualized},
-    {{"cost_annualized", "cost a year", 4, -1}, nullptr},
-    {{"break_even_bps", "break-even bp", 1, 1}, nullptr},
+    {{"mean_holding_period", "held for", 1, 0}, &Metrics::mean_holding_period},
+    {{"trading_cost_annualized", "trading", 4, -1}, nullptr},
+    {{"short_fee_annualized", "short fees", 4, -1}, nullptr},
+    {{"financing_annualized", "financing", 4, -1}, nullptr},
+    {{"cost_annualized", "cost a year", 4, -1}, &Metrics::cost_annualized},
+    {{"break_even_bps", "break-even bp", 1, 1}, &Metrics::break_even_bps},
     {{"mean_gross", "gross", 3, 0}, &Metrics::mean_gross},
     {{"mean_net", "net", 3, 0}, &Metrics::mean_net},
     {{"mean_cardinality", "names", 1, 0}, &Metrics::mean_cardinality},
     {{"mean_effective_names", "effective names", 1, 0}, &Metrics::mean_effective_names},
     {{"mean_largest_weight", "largest weight", 3, 0}, &Metrics::mean_largest_weight},
+    {{"sharpe_at_0bp_annualized", "0 bp", 3, 1}, nullptr},
+    {{"sharpe_at_5bp_annualized", "5 bp", 3, 1}, nullptr},
+    {{"sharpe_at_10bp_annualized", "10 bp", 3, 1}, nullptr},
+    {{"sharpe_at_20bp_annualized", "20 bp", 3, 1}, nullptr},
+    {{"sharpe_at_50bp_annualized", "50 bp", 3, 1}, nullptr},
     {{"regret", "regret", 5, -1}, nullptr},
     {{"regret_relative", "relative regret", 3, -1}, nullptr},
     {{"seconds", "seconds", 1, -1}, nullptr},
 }};
 
-// A year's costs, from what every period of the statistics paid.
-double cost_annualized(const backtest::Run& run, double periods_per_year) {
-  if (run.costs.size() != run.dates.size() || run.periods() <= run.stats_from) return kNone;
-  const double sum = std::accumulate(run.costs.begin() + run.stats_from, run.costs.end(), 0.0);
-  return sum * periods_per_year / static_cast<double>(run.periods() - run.stats_from);
-}
+constexpr std::array<std::pair<Figure, double>, 5> kAtCosts = {{{Figure::sharpe_at_0bp, 0.0},
+                                                                {Figure::sharpe_at_5bp, 5.0},
+                                                                {Figure::sharpe_at_10bp, 10.0},
+                                                                {Figure::sharpe_at_20bp, 20.0},
+                                                                {Figure::sharpe_at_50bp, 50.0}}};
 
-// 10^4 (mean e + mean c) / mean u: what a unit of turnover may cost. None without trades.
-double break_even_bps(const backtest::Run& run, double mean_excess_return) {
-  const std::size_t from = at(run.stats_from), days = run.dates.size();
-  if (run.costs.size() != days || run.turnover.size() != days) return kNone;
-  double costs = 0.0, traded = 0.0;
-  for (std::size_t t = from; t < days; ++t) {
-    costs += run.costs[t];
-    if (!std::isnan(run.turnover[t])) traded += run.turnover[t];
-  }
-  if (!(traded > 0.0)) return kNone;
-  return 1e4 * (mean_excess_return * static_cast<double>(days - from) + costs) / traded;
+// Sharpe ratio of x - c u, annualised: the trades as they are at c basis points.
+double sharpe_at(double bps, const backtest::BeforeTrading& run, double periods_per_year) {
+  std::vector<double> left = run.excess;
+  for (std::size_t t = 0; t < left.size(); ++t) left[t] -= bps / 1e4 * run.turnover[t];
+  return backtest::sharpe_ratio(left) * std::sqrt(periods_per_year);
 }
 
 std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Market& market) {
@@ -81,17 +86,23 @@ std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Ma
   const auto set = [&](Figure figure, double value) {
     out[static_cast<std::size_t>(figure)] = value;
   };
-  const Metrics m = backtest::metrics(cell.run.track(market.periods_per_year));
+  const double per_year = market.periods_per_year;
+  const backtest::Track track = cell.track(per_year);
+  const Metrics m = backtest::metrics(track);
   for (std::size_t f = 0; f < kFigures; ++f)
     if (kRows[f].metric != nullptr) out[f] = m.*kRows[f].metric;
+  const double years = static_cast<double>(m.n_periods) / per_year;
+  set(Figure::trading_cost, m.trading_cost / years);
+  set(Figure::short_fee, m.short_fee / years);
+  set(Figure::financing, m.financing / years);
+  const backtest::BeforeTrading before = backtest::before_trading(track);
+  for (const auto& [figure, bps] : kAtCosts) set(figure, sharpe_at(bps, before, per_year));
   // Of a few days they are noise divided by next to nothing.
   if (cell.run.periods() - cell.run.stats_from < static_cast<Index>(kFewestDays)) {
     set(Figure::sortino, kNone);
     set(Figure::calmar, kNone);
   }
   set(Figure::max_drawdown, m.max_drawdown.depth);
-  set(Figure::cost_annualized, cost_annualized(cell.run, market.periods_per_year));
-  set(Figure::break_even, break_even_bps(cell.run, m.mean_excess_return));
   if (cell.regret) {
     set(Figure::regret, cell.regret->mean);
     if (cell.regret->oracle > 0.0) set(Figure::regret_relative, cell.regret->relative());
@@ -134,27 +145,6 @@ void add_groups(const Results& results, Summary& out) {
   }
 }
 
-// The mean over the done cells of e_t, on the days all of them have.
-void average_excess(const Results& results, Entry& entry) {
-  std::map<std::string, std::pair<double, Index>> days;
-  for (const Index c : entry.cells) {
-    const study::Cell& cell = results.cells[at(c)];
-    if (cell.state != CellState::done) continue;
-    const double years = results.markets[at(cell.market)].periods_per_year;
-    const std::vector<double> excess = backtest::excess_returns(cell.run.track(years));
-    for (std::size_t t = 0; t < excess.size(); ++t) {
-      auto& [sum, count] = days[cell.run.dates[at(cell.run.stats_from) + t]];
-      sum += excess[t];
-      ++count;
-    }
-  }
-  for (const auto& [date, day] : days)
-    if (day.second == entry.done) {
-      entry.dates.push_back(date);
-      entry.excess.push_back(day.first / static_cast<double>(day.second));
-    }
-}
-
 void fill_entry(const Results& results, const Summary& summary, Entry& entry) {
   for (const Index c : entry.cells) {
     const study::Cell& cell = results.cells[at(c)];
@@ -171,7 +161,7 @@ void fill_entry(const Results& results, const Summary& summary, Entry& entry) {
     for (const Index c : entry.cells) values.push_back(summary.of_cells[at(c)][f]);
     entry.figures[f] = mean_and_sd(values);
   }
-  average_excess(results, entry);
+  average_days(results, entry);
 }
 
 void choose_columns(const Results& results, Summary& out) {
@@ -384,6 +374,7 @@ Summary summarize(const study::Results& results, const backtest::BootstrapSettin
     out.of_cells.push_back(figures_of(cell, results.markets[at(cell.market)]));
   add_groups(results, out);
   for (Entry& entry : out.entries) fill_entry(results, out, entry);
+  judge_entries(out, settings, threads);
   choose_columns(results, out);
   compare_best(out, settings, threads);
   compare_planned(results, out, settings, threads);

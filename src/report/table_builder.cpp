@@ -130,8 +130,8 @@ void Builder::mark_best_of(Row& row, std::size_t first, std::span<const Index> m
   }
 }
 
-void Builder::mark_best(Row& row, Figure figure) const {
-  const std::size_t first = kRowNames, competing = at(summary.competing);
+void Builder::mark_best(Row& row, std::size_t first, Figure figure) const {
+  const std::size_t competing = at(summary.competing);
   const int better = info(figure).better;
   mark_best_of(row, first, std::span(summary.columns).first(competing), better);
   std::map<double, double> best;  // at each cost
@@ -148,9 +148,38 @@ void Builder::mark_best(Row& row, Figure figure) const {
   }
 }
 
+void Builder::explain_best(Table& table) const {
+  table.notes.emplace_back(kSpread);
+  table.legend = summary.competing < static_cast<Index>(summary.columns.size())
+                     ? Legend::best_and_apart
+                     : Legend::best;
+  table.several_costs = has_several_costs(summary.columns);
+}
+
 bool Builder::has_several_costs(std::span<const Index> methods) const {
   return std::ranges::any_of(
       methods, [&](Index m) { return summary.costs[at(m)] != summary.costs[at(methods.front())]; });
+}
+
+Table Builder::listing(const std::vector<Figure>& figures, std::string_view name,
+                       std::string title) const {
+  Table out = table(name, std::move(title), {{.head = "method"}});
+  for (const Figure f : figures)
+    out.columns.push_back({.head = std::string(info(f).head), .figure = std::string(info(f).name)});
+  for (std::size_t g = 0; g < summary.groups.size(); ++g) {
+    bool first = true;
+    for (const Entry& entry : summary.of_group(static_cast<Index>(g))) {
+      const bool any = std::ranges::any_of(figures, [&](Figure f) { return entry[f].n > 0; });
+      if (!any) continue;
+      Row row = row_of(entry);
+      row.rule = std::exchange(first, false);
+      for (const Figure f : figures)
+        row.cells.push_back(estimate_cell(entry.group, entry.method, f));
+      out.rows.push_back(std::move(row));
+    }
+  }
+  out.notes.emplace_back(kSpread);
+  return out;
 }
 
 Table cells_table(const Builder& make) {

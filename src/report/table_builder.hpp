@@ -31,17 +31,31 @@ struct Builder {
   void add_method_columns(Table& table, Figure figure) const;
   // Mean and deviation with their marks; none where the study plans no such cell.
   TableCell estimate_cell(Index group, Index method, Figure figure) const;
-  // Of a row with a cell per method of the summary's columns.
-  void mark_best(Row& row, Figure figure) const;
+  // Of a row with a cell per method of the summary's columns, from `first` on; and what that means.
+  void mark_best(Row& row, std::size_t first, Figure figure) const;
+  void explain_best(Table& table) const;
   // Of the cells of these methods, from `first` on: at every cost those with the best mean, if at
   // least two have one. What is ruined does not count.
   void mark_best_of(Row& row, std::size_t first, std::span<const Index> methods, int better) const;
   bool has_several_costs(std::span<const Index> methods) const;
+  // A row per method, a column per figure.
+  Table listing(const std::vector<Figure>& figures, std::string_view name, std::string title) const;
 };
 
+constexpr std::string_view kSpread =
+    "Mean ± standard deviation (divisor n − 1) over the seeds; without ± there is one run.";
+
+// What is left after costs: what they were, against equal weights, and at other costs.
+Table costs_table(const Builder& make);
+Table equal_table(const Builder& make);
+Table at_cost_table(const Builder& make);
 Table cells_table(const Builder& make);
 Table failures_table(const Builder& make);
 Table warnings_table(const Builder& make);
+
+// The sentences on who is above zero, and above equal weights, after costs.
+void add_after_costs(const study::Results& results, const Summary& summary,
+                     std::vector<std::string>& out);
 
 // Says what the marks in the table mean, where it has any.
 void add_mark_notes(Table& table);

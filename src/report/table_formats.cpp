@@ -59,9 +59,10 @@ std::string line_of(const Table& table, const Column& column, const Row& row,
       csv_field(row.market), row.assets > 0 ? std::to_string(row.assets) : "",
       row.k > 0 ? std::to_string(row.k) : "", csv_field(row.k_given),
       csv_field(column.method.empty() ? row.method : column.method), csv_field(row.seed),
-      csv_field(column.figure), words ? "" : number(cell.value), estimate ? number(cell.sd) : "",
-      estimate ? std::to_string(cell.runs) : "", estimate ? std::to_string(cell.planned) : "",
-      standing, (cell.marks & ruined) != 0 ? "yes" : "", words ? csv_field(cell.key()) : "",
+      csv_field(row.figure_in(column)), words ? "" : number(cell.value),
+      estimate ? number(cell.sd) : "", estimate ? std::to_string(cell.runs) : "",
+      estimate ? std::to_string(cell.planned) : "", standing,
+      (cell.marks & ruined) != 0 ? "yes" : "", words ? csv_field(cell.key()) : "",
       csv_field(row.against), row.item > 0 ? std::to_string(row.item) : "");
 }
 
@@ -200,7 +201,9 @@ std::string to_html(const Table& table) {
       html_escaped(table.name), html_escaped(table.title));
   out += head_html(table) + "<tbody>\n";
   for (std::size_t r = 0; r < table.rows.size(); ++r) {
-    out += table.rows[r].rule && r > 0 ? "<tr class=\"rule\">" : "<tr>";
+    out += table.rows[r].rule && r > 0     ? "<tr class=\"rule\">"
+           : !table.rows[r].figure.empty() ? "<tr class=\"beside\">"
+                                           : "<tr>";
     for (std::size_t c = 0; c < table.columns.size(); ++c)
       out += cell_html(table.rows[r].cells[c], table.columns[c].figure.empty());
     out += "</tr>\n";

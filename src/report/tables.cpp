@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "report/table_builder.hpp"
@@ -19,9 +18,6 @@ namespace {
 using study::Results;
 using study::Role;
 
-constexpr std::string_view kSpread =
-    "Mean ± standard deviation (divisor n − 1) over the seeds; without ± there is one run.";
-
 double per_year(const Results& results, const Group& group) {
   return std::sqrt(results.markets[at(group.market)].periods_per_year);
 }
@@ -35,14 +31,10 @@ Table matrix(const Builder& make, Figure figure, std::string_view table_name, st
     row.cells.reserve(out.columns.size());
     for (const Index m : make.summary.columns)
       row.cells.push_back(make.estimate_cell(static_cast<Index>(g), m, figure));
-    make.mark_best(row, figure);
+    make.mark_best(row, kRowNames, figure);
     out.rows.push_back(std::move(row));
   }
-  out.notes.emplace_back(kSpread);
-  out.legend = make.summary.competing < static_cast<Index>(make.summary.columns.size())
-                   ? Legend::best_and_apart
-                   : Legend::best;
-  out.several_costs = make.has_several_costs(make.summary.columns);
+  make.explain_best(out);
   return out;
 }
 
@@ -82,10 +74,57 @@ TableCell method_cell(const Results& results, Index method) {
 
 double cost_of(const Summary& summary, const Comparison& test) { return summary.costs[at(test.a)]; }
 
-// The paper's Table 1, with the runner-up and p behind the methods.
+// What else is known of the Sharpe ratios of a row, below them: before costs, if any were paid, and
+// with every trade a period later.
+void add_rows_beside(const Builder& make, Index group, std::vector<Row>& rows) {
+  const Summary& summary = make.summary;
+  const Row net = rows.back();
+  for (const Figure figure : {Figure::sharpe_gross, Figure::sharpe_delayed}) {
+    const bool any = std::ranges::any_of(summary.columns, [&](Index m) {
+      const Entry& entry = summary.entry(group, m);
+      return entry[figure].n > 0 &&
+             (figure == Figure::sharpe_delayed || entry[figure].mean != entry[Figure::sharpe].mean);
+    });
+    if (!any) continue;
+    Row row = net;
+    row.rule = false;
+    row.figure = std::string(info(figure).name);
+    row.cells.resize(kRowNames);
+    row.cells.push_back(TableCell::of(std::string(info(figure).head)));
+    for (const Index m : summary.columns) row.cells.push_back(make.estimate_cell(group, m, figure));
+    rows.push_back(std::move(row));
+  }
+}
+
+// The paper's Table 1, with what is known beside it.
+Table sharpe_matrix(const Builder& make) {
+  const Summary& summary = make.summary;
+  Table out = make.table("sharpe", "Annualised Sharpe ratio after costs, out of sample",
+                         {{.head = "Sharpe ratio"}});
+  make.add_method_columns(out, Figure::sharpe);
+  for (Index g = 0; g < static_cast<Index>(summary.groups.size()); ++g) {
+    Row row = make.row_of(g);
+    row.cells.push_back(TableCell::of("after costs"));
+    for (const Index m : summary.columns)
+      row.cells.push_back(make.estimate_cell(g, m, Figure::sharpe));
+    make.mark_best(row, kRowNames + 1, Figure::sharpe);
+    out.rows.push_back(std::move(row));
+    add_rows_beside(make, g, out.rows);
+  }
+  if (out.rows.size() > summary.groups.size())
+    for (Row& row : out.rows) row.rule = row.figure.empty();
+  make.explain_best(out);
+  out.notes.emplace_back(
+      "After costs: net of what the account was charged for trading, for short positions and for "
+      "borrowing; before costs: the same days without that. Delay 1: after costs, with every trade "
+      "made one period after its decision.");
+  return out;
+}
+
+// The same with the runner-up and p behind the methods.
 Table sharpe_table(const Builder& make) {
   const Summary& summary = make.summary;
-  Table out = matrix(make, Figure::sharpe, "sharpe", "Annualised Sharpe ratio, out of sample");
+  Table out = sharpe_matrix(make);
   if (summary.best.empty()) return out;
   const std::size_t methods = out.columns.size();
   std::set<double> with_best;
@@ -100,9 +139,13 @@ Table sharpe_table(const Builder& make) {
     out.columns.push_back({.head = "p", .figure = "p_value" + at_cost, .group = group});
     out.columns.push_back({.head = "Holm", .figure = "p_holm" + at_cost, .group = group});
   }
-  for (Row& row : out.rows) row.cells.resize(out.columns.size());
+  std::vector<Row*> rows;  // of the groups, without what stands below them
+  for (Row& row : out.rows) {
+    row.cells.resize(out.columns.size());
+    if (row.figure.empty()) rows.push_back(&row);
+  }
   for (const Comparison& test : summary.best) {
-    std::vector<TableCell>& cells = out.rows[at(test.group)].cells;
+    std::vector<TableCell>& cells = rows[at(test.group)]->cells;
     const auto level = std::ranges::lower_bound(costs, cost_of(summary, test)) - costs.begin();
     const std::size_t first = methods + 3 * at(level);
     cells[first] = method_cell(make.results, test.b);
@@ -209,34 +252,11 @@ Table alpha_table(const Builder& make) {
   return out;
 }
 
-// A row per method, a column per figure.
-Table listing(const Builder& make, const std::vector<Figure>& figures, std::string_view table_name,
-              std::string title) {
-  Table out = make.table(table_name, std::move(title), {{.head = "method"}});
-  for (const Figure f : figures)
-    out.columns.push_back({.head = std::string(info(f).head), .figure = std::string(info(f).name)});
-  for (std::size_t g = 0; g < make.summary.groups.size(); ++g) {
-    bool first = true;
-    for (const Entry& entry : make.summary.of_group(static_cast<Index>(g))) {
-      const bool any = std::ranges::any_of(figures, [&](Figure f) { return entry[f].n > 0; });
-      if (!any) continue;
-      Row row = make.row_of(entry);
-      row.rule = std::exchange(first, false);
-      for (const Figure f : figures)
-        row.cells.push_back(make.estimate_cell(entry.group, entry.method, f));
-      out.rows.push_back(std::move(row));
-    }
-  }
-  out.notes.emplace_back(kSpread);
-  return out;
-}
-
 Table performance_table(const Builder& make) {
-  Table out = listing(make,
-                      {Figure::annual_return, Figure::volatility, Figure::sharpe, Figure::sortino,
-                       Figure::max_drawdown, Figure::calmar, Figure::final_wealth, Figure::hit_rate,
-                       Figure::worst_return},
-                      "performance", "Return and risk, out of sample");
+  Table out = make.listing({Figure::annual_return, Figure::volatility, Figure::sharpe,
+                            Figure::sortino, Figure::max_drawdown, Figure::calmar,
+                            Figure::final_wealth, Figure::hit_rate, Figure::worst_return},
+                           "performance", "Return and risk, out of sample");
   out.notes.emplace_back(
       "Return, volatility, Sharpe and Sortino are annualised and net of costs; wealth is what 1 "
       "became over all test days. The return is compounded and the Sharpe ratio arithmetic (the "
@@ -246,8 +266,8 @@ Table performance_table(const Builder& make) {
 }
 
 Table regret_table(const Builder& make) {
-  Table out = listing(make, {Figure::regret, Figure::regret_relative}, "regret",
-                      "Regret: what perfect foresight would have earned more");
+  Table out = make.listing({Figure::regret, Figure::regret_relative}, "regret",
+                           "Regret: what perfect foresight would have earned more");
   out.notes.emplace_back(
       "Mean per decision, before costs, with the same optimizer given the returns to come; the "
       "relative regret divides by what foresight earns. Recorded by the study, not recomputed.");
@@ -255,26 +275,13 @@ Table regret_table(const Builder& make) {
 }
 
 Table trading_table(const Builder& make) {
-  Table out = listing(
-      make,
-      {Figure::turnover, Figure::turnover_annualized, Figure::cost_annualized, Figure::break_even,
-       Figure::gross, Figure::net, Figure::names, Figure::effective_names, Figure::largest_weight},
-      "trading", "Turnover, costs and holdings");
-  // The price of trading belongs beside what it cost.
-  Column price{.head = "cost in bp", .figure = "cost_bps"};
-  const std::size_t place = 6;
-  out.columns.insert(out.columns.begin() + place, price);
-  std::map<std::string_view, double> costs;
-  for (const study::Method& method : make.results.methods) costs[method.name] = method.cost_bps;
-  for (Row& row : out.rows)
-    row.cells.insert(row.cells.begin() + place, TableCell::number(costs.at(row.method), 1));
+  Table out =
+      make.listing({Figure::turnover, Figure::turnover_annualized, Figure::gross, Figure::net,
+                    Figure::names, Figure::effective_names, Figure::largest_weight},
+                   "trading", "Turnover and holdings");
   out.notes.emplace_back(
-      "Turnover: the sum of |trade| per rebalance, bought and sold both counting. Costs are in the "
-      "returns already. Names, exposure (gross, net) and weights are means over the days.");
-  out.notes.emplace_back(
-      "Break-even: the cost in basis points of turnover at which the mean excess return would be "
-      "zero, with the trades as they are. A method survives costs below it; a negative one had "
-      "nothing to lose.");
+      "Turnover: the sum of |trade| per rebalance, bought and sold both counting. Names, exposure "
+      "(gross, net) and weights are means over the days.");
   return out;
 }
 
@@ -283,8 +290,11 @@ Table trading_table(const Builder& make) {
 std::vector<Table> tables(const study::Results& results, const Summary& summary) {
   const Builder make{results, summary};
   // No list of them: a vector would be filled with copies.
-  std::array<Table, 11> all = {
+  std::array<Table, 14> all = {
       sharpe_table(make),
+      costs_table(make),
+      equal_table(make),
+      at_cost_table(make),
       significance_table(make),
       planned_table(make),
       alpha_table(make),

@@ -236,9 +236,16 @@ class Lists {
   std::vector<std::string> frameworks_, optimizers_, trainings_, alphas_, ensembles_;
 };
 
+// What a cost adds to a method's name or label: "5bp", or the name of a file.
+std::string cost_words(const std::string& cost, std::string_view unit) {
+  return number_from<double>(cost) ? cost + std::string(unit) : market_name(cost);
+}
+
 // Every method at every cost.
-std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values& values) {
-  const std::vector<std::string> costs = checked_list(values, "costs", "cost-bps", {});
+std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values& values,
+                                   std::vector<std::string> preset) {
+  const std::vector<std::string> costs =
+      checked_list(values, "costs", "cost-bps", std::move(preset));
   if (costs.empty()) return methods;
   check_count(static_cast<double>(costs.size()) * static_cast<double>(methods.size()));
   std::vector<MethodGrid> out;
@@ -249,12 +256,17 @@ std::vector<MethodGrid> with_costs(std::vector<MethodGrid> methods, const Values
                                      own->file_line, values.given_as("costs")));
       method.settings.push_back({"cost-bps", cost});
       if (costs.size() > 1) {
-        method.name += fmt::format("-{}bp", cost);
-        method.label += fmt::format(" {} bp", cost);
+        method.name += "-" + cost_words(cost, "bp");
+        method.label += " " + cost_words(cost, " bp");
       }
       out.push_back(std::move(method));
     }
   return out;
+}
+
+// Studies of the paper charge what it does: nothing.
+bool trades_freely(const Values& values, const std::string& preset) {
+  return (preset == "paper" || preset == "alpha") && !given(values, "costs");
 }
 
 std::vector<MethodGrid> methods_of(const Values& values, const std::string& preset,
@@ -284,7 +296,9 @@ std::vector<MethodGrid> methods_of(const Values& values, const std::string& pres
     tables =
         alpha_methods(checked_list(values, "alphas", "alpha", {"0", "0.1", "0.5", "0.9", "1"}));
   if (tables.empty()) tables = Lists(values).methods();
-  return with_costs(std::move(tables), values);
+  return with_costs(
+      std::move(tables), values,
+      trades_freely(values, preset) ? std::vector<std::string>{"0"} : std::vector<std::string>());
 }
 
 std::vector<MarketGrid> markets_of(const Values& values, const std::string& preset,
@@ -380,6 +394,7 @@ Grid grid_of(const Values& values, std::string_view toml, std::string_view file_
                                        : std::vector<std::string>{"10%", "15%", "20%"});
   if (given(values, "k")) out.ks_given_as = values.given_as("k");
   out.methods = methods_of(values, preset, tables.methods);
+  out.trades_freely = trades_freely(values, preset);
   check_count(static_cast<double>(out.methods.size()));
   out.seeds = seeds_of(values, preset == "demo" ? 3 : 5);
   check_names(out.markets, "market");

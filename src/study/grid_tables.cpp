@@ -205,9 +205,10 @@ std::string toml_lines_of(const std::vector<Given>& settings) {
 
 std::string simulation_toml(const market::SimulationSettings& s) {
   return fmt::format(
-      "simulate = {{ assets = {}, days = {}, seed = {}, predictability = {}, factors = {}, "
+      "simulate = {{ assets = {}, days = {}, seed = {}, predictability = {},{} factors = {}, "
       "start-date = {} }}\n",
-      s.assets, s.days, s.seed, shortest(s.predictability), s.factors,
+      s.assets, s.days, s.seed, shortest(s.predictability),
+      s.signal_life ? fmt::format(" signal-life = {},", shortest(*s.signal_life)) : "", s.factors,
       settings::toml_string("start-date", s.start_date));
 }
 

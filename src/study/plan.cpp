@@ -14,6 +14,7 @@
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/market/panel_input.hpp"
 #include "sharpen/study/store.hpp"
+#include "sharpen/trade/costs.hpp"
 #include "study/reading.hpp"
 
 namespace sharpen::study {
@@ -43,16 +44,25 @@ bool needs_training(const Given& each) {
   return settings::find_for(each.name, settings::backtest)->is(settings::needs_training);
 }
 
-// Whether a setting of the whole study means something to a method. What is a matter of learning is
-// for those that learn, and a soft decision for optimizers that it can stand in for.
+// Whether a setting of the whole study means something to an optimizer: a soft decision to those it
+// can stand in for, limits and weighing of costs to those that keep limits, a band and a memory to
+// those that ask for a signal.
+bool hears(const solve::OptimizerInfo& optimizer, const Given& each) {
+  if (each.name == "decision" && each.text == "soft") return optimizer.softens;
+  const bool weighs_costs = each.name == "expected-sharpe" || each.name == "holding-horizon" ||
+                            (each.name == "rule" && each.text == name(trade::Rule::cost));
+  if (weighs_costs || settings::find_for(each.name, settings::backtest)->is(settings::of_limits))
+    return optimizer.keeps_limits;
+  if (each.name == "memory" || (each.name == "rule" && each.text == name(trade::Rule::band)))
+    return optimizer.needs.signal;
+  return true;
+}
+
+// Whether it means something to a method. What is a matter of learning is for those that learn.
 bool applies_to(const MethodGrid& method, const Given& each) {
   if (needs_training(each))
     return learn::framework_named(find_given(method.settings, "framework")->text).learns;
-  if (each.name == "decision" && each.text == "soft")
-    return solve::optimizer_named(find_given(method.settings, "optimizer")->text).softens;
-  if (settings::find_for(each.name, settings::backtest)->is(settings::of_limits))
-    return solve::optimizer_named(find_given(method.settings, "optimizer")->text).keeps_limits;
-  return true;
+  return hears(solve::optimizer_named(find_given(method.settings, "optimizer")->text), each);
 }
 
 std::vector<Given> those_for(const MethodGrid& method, const std::vector<Given>& common) {
@@ -88,7 +98,7 @@ Values market_values(const Grid& grid, const MarketGrid& market) {
 // Without k and seed. `market` null: what the method says whatever the market. What is given for
 // the whole study and has no meaning for the method is left out where that is a matter of learning:
 // retrain where nothing is trained, a soft decision in place of an optimizer that has none; and
-// limits where the optimizer keeps none.
+// limits, rules and a memory where the optimizer has no ear for them.
 Values method_values(const Grid& grid, const MarketGrid* market, const MethodGrid& method) {
   Values values(settings::backtest);
   set_all(with_file_line(method.settings, false), values);
@@ -100,7 +110,9 @@ Values method_values(const Grid& grid, const MarketGrid* market, const MethodGri
     values.set_flag("preset", "paper");
     values.use_paper_preset();
   }
-  // What files of limits say, and not where they are: they may be other ones tomorrow.
+  // What files of costs and limits say, and not where they are: they may be other ones tomorrow.
+  if (const settings::NumberOrFile& costs = values.number_or_file("cost-bps"); !costs.file.empty())
+    values.set_flag("cost-bps", trade::with_contents(costs).file);
   if (layer::gives_limits(values)) {
     layer::LimitSettings limits;
     settings::fill(values, limits);
@@ -119,7 +131,7 @@ Method method_of(const Grid& grid, const MethodGrid& method) {
   out.role = method.role;
   out.framework = values.text("framework");
   out.optimizer = values.text("optimizer");
-  out.cost_bps = values.real("cost-bps");
+  out.cost_bps = values.number_or_file("cost-bps").number;
   out.settings = method_toml(values);
   if (!framework.learns) return out;
   out.training = method.training.empty() ? "default" : method.training;
@@ -155,10 +167,10 @@ void check_taken(const Grid& grid) {
                                : each.file_line + ": " + reference(each.name),
         needs_training(each)
             ? std::string("frameworks pfl and dfl: leave it out, or name one of them")
-            : fmt::format(
-                  "optimizers {}: leave it out, or name one of them",
-                  solve::names_of_optimizers(
-                      [](const solve::OptimizerInfo& row) { return row.softens; }, " and "))));
+            : fmt::format("optimizers {}: leave it out, or name one of them",
+                          solve::names_of_optimizers(
+                              [&](const solve::OptimizerInfo& row) { return hears(row, each); },
+                              " and "))));
   }
 }
 
@@ -172,8 +184,10 @@ void check_values(const Values& values) {
 
 std::string simulation_words(const market::SimulationSettings& s) {
   return fmt::format(
-      "simulated: {} assets, {} days from {}, predictability {}, {} factors, seed {}", s.assets,
-      s.days, s.start_date, shortest(s.predictability), s.factors, s.seed);
+      "simulated: {} assets, {} days from {}, predictability {}, {}{} factors, seed {}", s.assets,
+      s.days, s.start_date, shortest(s.predictability),
+      s.signal_life ? fmt::format("signal life {}, ", shortest(*s.signal_life)) : "", s.factors,
+      s.seed);
 }
 
 std::string in_market(const MarketGrid& market, const std::string& what) {
@@ -353,29 +367,25 @@ std::vector<std::pair<std::string, std::string>> versions() {
           {"blas", info.blas}};
 }
 
-// Of the process, of the answer, and what is in the checksum of a market or stands for others.
-constexpr unsigned kNeverMatters =
-    settings::of_run | settings::of_answer | settings::input_file | settings::shorthand;
-
-bool learns(const Values& values) {
-  return learn::framework_named(values.text("framework")).learns;
-}
-
-// What trainings and oracles depend on. Every setting of a backtest is in a key unless its roles
-// say that it cannot matter: a setting that is new to the table has none, and separates cells until
-// somebody has thought about it.
-template <class Leave>
-std::string key(const Plan& plan, Index cell, const Values& values, const Leave& leave) {
-  const Cell& at = plan.results.cells[static_cast<std::size_t>(cell)];
-  const Market& market = plan.results.markets[static_cast<std::size_t>(at.market)];
-  std::string out = fmt::format("market={}\nchecksum={}\n", market.name, market.checksum);
-  for (const settings::Setting& setting : settings::table()) {
-    if (!setting.taken_by(settings::backtest) || setting.is(kNeverMatters) || leave(setting) ||
-        !values.has(setting.name))
-      continue;
-    out += fmt::format("{}={}\n", setting.name, values.written(setting.name));
+// Files of costs against the markets, before any cell is. A method's cost is then the mean of its
+// file over the assets of the first market: what tables show, and what it is ranked by.
+void read_costs(Plan& plan) {
+  const std::size_t methods = plan.results.methods.size();
+  for (std::size_t at = 0; at < plan.values.size(); ++at) {
+    const settings::NumberOrFile& costs = plan.values[at].number_or_file("cost-bps");
+    if (costs.file.empty()) continue;
+    const std::size_t market = at / methods;
+    const market::Panel& returns = plan.returns[market];
+    Method& method = plan.results.methods[at % methods];
+    try {
+      const trade::CostBook book(costs, returns.tickers, returns.left_out, returns.dates.front());
+      if (market == 0) method.cost_bps = book.mean_bps();
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("market {}, method {}: {}",
+                                   printable(plan.results.markets[market].name),
+                                   printable(method.name), error.marked()));
+    }
   }
-  return out;
 }
 
 }  // namespace
@@ -402,8 +412,12 @@ Plan plan_study(const Grid& grid, const Log& log) {
     check_new_market(grid, plan);
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
+  read_costs(plan);
   plan.warnings = mistakes_of(grid, plan);
   warn_of_free_methods(grid, plan);
+  if (grid.trades_freely)
+    plan.warnings.emplace_back(
+        "trading costs nothing in this study, as in the paper; ‹--costs 5› charges for it");
   return plan;
 }
 
@@ -414,27 +428,6 @@ Values Plan::values_of(Index cell) const {
   out.set_flag("k", planned.k_given);
   if (planned.seed) out.set_flag("seed", fmt::format("{}", *planned.seed));
   return out;
-}
-
-std::string training_key(const Plan& plan, Index cell) {
-  Values values = plan.values_of(cell);
-  if (!learns(values)) return "";
-  if (!learn::framework_named(values.text("framework")).decides) values.set_flag("alpha", "0");
-  const bool predicts = values.real("alpha") == 0.0 && values.real("validation") == 0.0;
-  return "training\n" + key(plan, cell, values, [&](const settings::Setting& setting) {
-           return setting.is(settings::after_training) ||
-                  (predicts && setting.is(settings::of_decisions));
-         });
-}
-
-std::string oracle_key(const Plan& plan, Index cell) {
-  const Values values = plan.values_of(cell);
-  if (!learns(values)) return "";
-  const bool soft = values.text("decision") == "soft";
-  return "oracle\n" + key(plan, cell, values, [&](const settings::Setting& setting) {
-           return setting.is(settings::of_signal) ||
-                  (!soft && setting.group == settings::Group::learning);
-         });
 }
 
 }  // namespace sharpen::study

@@ -254,6 +254,8 @@ class Runner {
     found.metrics = result.metrics;
     found.regret = result.regret;
     found.run = std::move(result.run);
+    found.delayed_returns = std::move(result.delayed_returns);
+    found.equal_returns = std::move(result.equal_returns);
     found.run.trades.clear();
     found.run.trades_begin.clear();
     found.warnings = plain(std::move(result.warnings));

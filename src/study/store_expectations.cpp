@@ -7,7 +7,7 @@ namespace sharpen::study {
 namespace {
 
 constexpr FileKind kKind = {.magic = "SHRPEXPC",
-                            .version = 1,
+                            .version = 2,
                             .noun = "set of expectations",
                             .remedy = "remove the study's file and run it again"};
 
@@ -33,6 +33,7 @@ std::string expectations_bytes(const backtest::Expectations& found) {
       out.maybe(member.validation_sharpe);
     }
   }
+  out.u64(static_cast<std::uint64_t>(found.memory.value_or(0)));
   return out.finish();
 }
 
@@ -56,6 +57,7 @@ backtest::Expectations parse_expectations(std::string_view bytes, std::string_vi
       member.validation_sharpe = in.maybe();
     }
   }
+  if (const auto memory = static_cast<Index>(in.u64()); memory > 0) found.memory = memory;
   in.finish();
   return found;
 }

@@ -157,21 +157,32 @@ Query row_of_cell(Connection& connection, std::string_view table, Id cell, std::
   return row;
 }
 
-void read_daily(Connection& connection, Id id, const RunSize& size, backtest::Run& run) {
+// A column of which a file has nothing is none.
+void drop_if_absent(std::vector<double>& column) {
+  if (std::ranges::all_of(column, [](double value) { return std::isnan(value); })) column.clear();
+}
+
+void read_daily(Connection& connection, Id id, const RunSize& size, int version, Cell& cell) {
   const auto periods = at(size.periods);
+  backtest::Run& run = cell.run;
   run.dates.resize(periods);
   run.status.resize(periods);
   for (const DailyColumn& column : kDailyColumns) (run.*column.column).resize(periods);
   if (size.benchmark) run.benchmark.resize(periods);
+  if (version > 1)
+    for (auto* column : {&cell.delayed_returns, &cell.equal_returns}) column->resize(periods);
   Query row(connection, "SELECT * FROM daily WHERE cell = ? ORDER BY period", id);
   std::size_t period = 0;
   for (; row.step(); ++period) {
     row.skip();
     require(row.integer(0, size.periods - 1) == static_cast<Id>(period),
             "its days are not in order");
-    day_columns(row, run, period, size.benchmark);
+    day_columns(row, cell, period, version);
   }
   require(period == periods, "days of a cell are missing");
+  drop_if_absent(cell.delayed_returns);
+  drop_if_absent(cell.equal_returns);
+  if (version == 1) run.trading_costs = run.costs;  // there was no other kind
 }
 
 void read_weights(Connection& connection, Id id, const RunSize& size, Index n, backtest::Run& run) {
@@ -191,27 +202,28 @@ void read_weights(Connection& connection, Id id, const RunSize& size, Index n, b
 }
 
 // The rest of a cell that is done.
-void read_cell(Connection& connection, Id id, const Market& market, Detail detail, Cell& cell) {
+void read_cell(Connection& connection, Id id, const Market& market, Detail detail, int version,
+               Cell& cell) {
   RunSize size;
   Query run = row_of_cell(connection, "runs", id, "run");
   run_columns(run, cell.run, size, static_cast<Id>(market.dates.size()));
-  read_daily(connection, id, size, cell.run);
+  read_daily(connection, id, size, version, cell);
   if (detail == Detail::all)
     read_weights(connection, id, size, static_cast<Index>(market.tickers.size()), cell.run);
   Query metrics = row_of_cell(connection, "metrics", id, "metrics");
-  metric_columns(metrics, cell, cell.run.periods());
+  metric_columns(metrics, cell, cell.run.periods(), version);
   check_run(market, cell, detail == Detail::all);
 }
 
 Results read_contents(Connection& connection, Detail detail) {
   Transaction snapshot(connection, false);
-  check_schema(connection);
+  const int version = check_schema(connection);
   Stored stored = read_plan(connection);
   if (detail != Detail::states)
     for (std::size_t i = 0; i < stored.cells.size(); ++i)
       if (Cell& cell = stored.results.cells[i]; cell.state == CellState::done)
         read_cell(connection, stored.cells[i], stored.results.markets[at(cell.market)], detail,
-                  cell);
+                  version, cell);
   return std::move(stored.results);
 }
 
@@ -323,9 +335,10 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
   require(periods == market.dates.size() || run.ruined(), "a run ends before its market, unruined");
   require(run.stats_from >= 0 && at(run.stats_from) <= periods,
           "the statistics of a run begin outside it");
-  require(
-      run.status.size() == periods && (run.benchmark.empty() || run.benchmark.size() == periods),
-      "the columns of a run have different lengths");
+  require(run.status.size() == periods, "the columns of a run have different lengths");
+  for (const auto* column : {&run.benchmark, &cell.delayed_returns, &cell.equal_returns})
+    require(column->empty() || column->size() == periods,
+            "the columns of a run have different lengths");
   for (const DailyColumn& column : kDailyColumns) {
     const std::vector<double>& values = run.*column.column;
     require(values.size() == periods, "the columns of a run have different lengths");
@@ -363,7 +376,7 @@ std::set<std::string> kept_in(const std::filesystem::path& file, const Log& log,
   return read_any(file, log, stop, [](Connection& connection) {
     sqlite3_limit(connection.get(), SQLITE_LIMIT_LENGTH, kLongestBlob);  // of rows, not of keys
     Transaction snapshot(connection, false);
-    check_schema(connection);
+    static_cast<void>(check_schema(connection));
     std::set<std::string> keys;
     Query rows(connection, "SELECT key FROM expectations ORDER BY key");
     while (rows.step())

@@ -86,7 +86,7 @@ void run_columns(Row& row, R& run, S& size, Id most_periods) {
 
 // Of metrics, after the cell. periods: of its run.
 template <class Row, class C>
-void metric_columns(Row& row, C& cell, Id periods) {
+void metric_columns(Row& row, C& cell, Id periods, int version = kSchemaVersion) {
   auto& metrics = cell.metrics;
   row.number(metrics.n_periods, 0, periods);
   row.number(metrics.n_rebalances, 0, periods);
@@ -103,26 +103,39 @@ void metric_columns(Row& row, C& cell, Id periods) {
   row.real(regret.oracle);
   if constexpr (!std::is_const_v<C>)
     if (!std::isnan(regret.mean) || !std::isnan(regret.oracle)) cell.regret = regret;
-  for (const MetricColumn& column : kMetricColumns) row.real(metrics.*column.field);
+  for (const MetricColumn& column : kMetricColumns)
+    if (column.since <= version) row.real(metrics.*column.field);
+}
+
+// One that may be missing as a whole, of which a reader has made room for every period.
+template <class Row, class Column>
+void optional_column(Row& row, Column& column, std::size_t period) {
+  if (!column.empty())
+    row.real(column[period]);
+  else if constexpr (std::is_const_v<Column>)
+    row.real(backtest::kNotComputed);
 }
 
 // Of daily, after the cell and the period, which the columns of the run have a place for.
-template <class Row, class R>
-void day_columns(Row& row, R& run, std::size_t period, bool benchmark) {
+template <class Row, class C>
+void day_columns(Row& row, C& cell, std::size_t period, int version = kSchemaVersion) {
+  auto& run = cell.run;
   row.text(run.dates[period], kLongestName);
   row.word(run.status[period], static_cast<backtest::PeriodStatus>(backtest::kPeriodStatuses - 1),
            "status");
   for (const DailyColumn& column : kDailyColumns) {
+    if (column.since > version) continue;
     auto& value = (run.*column.column)[period];
     if (column.finite)
       row.finite(value);
     else
       row.real(value);
   }
-  if (benchmark)
-    row.real(run.benchmark[period]);
-  else if constexpr (std::is_const_v<R>)
-    row.real(backtest::kNotComputed);
+  if (version > 1) {
+    optional_column(row, cell.delayed_returns, period);
+    optional_column(row, cell.equal_returns, period);
+  }
+  optional_column(row, run.benchmark, period);
 }
 
 }  // namespace sharpen::study

@@ -12,7 +12,7 @@ namespace sharpen::study {
 using backtest::Metrics;
 using backtest::Run;
 
-const std::array<MetricColumn, 32> kMetricColumns = {{
+const std::array<MetricColumn, 45> kMetricColumns = {{
     {"periods_per_year", &Metrics::periods_per_year},
     {"mean_return", &Metrics::mean_return},
     {"mean_excess_return", &Metrics::mean_excess_return},
@@ -45,9 +45,22 @@ const std::array<MetricColumn, 32> kMetricColumns = {{
     {"information_ratio_annualized", &Metrics::information_ratio_annualized},
     {"benchmark_sharpe", &Metrics::benchmark_sharpe},
     {"benchmark_sharpe_annualized", &Metrics::benchmark_sharpe_annualized},
+    {"sharpe_gross", &Metrics::sharpe_gross, 2},
+    {"sharpe_gross_annualized", &Metrics::sharpe_gross_annualized, 2},
+    {"sharpe_delayed", &Metrics::sharpe_delayed, 2},
+    {"sharpe_delayed_annualized", &Metrics::sharpe_delayed_annualized, 2},
+    {"equal_sharpe", &Metrics::equal_sharpe, 2},
+    {"equal_sharpe_annualized", &Metrics::equal_sharpe_annualized, 2},
+    {"mean_holding_period", &Metrics::mean_holding_period, 2},
+    {"break_even_bps", &Metrics::break_even_bps, 2},
+    {"trading_cost", &Metrics::trading_cost, 2},
+    {"short_fee", &Metrics::short_fee, 2},
+    {"financing", &Metrics::financing, 2},
+    {"total_cost", &Metrics::total_cost, 2},
+    {"cost_annualized", &Metrics::cost_annualized, 2},
 }};
 
-const std::array<DailyColumn, 9> kDailyColumns = {{
+const std::array<DailyColumn, 12> kDailyColumns = {{
     {"return", &Run::returns, true},
     {"gross_return", &Run::gross_returns, true},
     {"cost", &Run::costs, true},
@@ -57,12 +70,14 @@ const std::array<DailyColumn, 9> kDailyColumns = {{
     {"holdings", &Run::holdings, true},
     {"effective_names", &Run::effective_names, true},
     {"largest", &Run::largest, true},
+    {"trading_cost", &Run::trading_costs, true, 2},
+    {"short_fee", &Run::short_fees, true, 2},
+    {"financing", &Run::financing, true, 2},
 }};
 
 namespace {
 
 constexpr int kApplicationId = 0x53687270;  // "Shrp"
-constexpr int kSchemaVersion = 1;
 
 // Texts of the schema, comments included, are what a researcher sees on `.schema`.
 constexpr std::string_view kTables = R"(
@@ -157,7 +172,7 @@ CREATE TABLE expectations (
 ) STRICT, WITHOUT ROWID;
 )";
 
-std::string metrics_table() {
+std::string metrics_table(int version) {
   std::string sql =
       "CREATE TABLE metrics (\n"
       "  cell INTEGER PRIMARY KEY,\n"
@@ -171,11 +186,12 @@ std::string metrics_table() {
       "  drawdown_recovery INTEGER,       -- NULL: not yet\n"
       "  regret REAL,                     -- NULL unless learned\n"
       "  regret_oracle REAL";
-  for (const MetricColumn& column : kMetricColumns) sql += fmt::format(",\n  {} REAL", column.name);
+  for (const MetricColumn& column : kMetricColumns)
+    if (column.since <= version) sql += fmt::format(",\n  {} REAL", column.name);
   return sql + "  -- NULL: cannot be computed\n) STRICT;\n";
 }
 
-std::string daily_table() {
+std::string daily_table(int version) {
   std::string sql =
       "CREATE TABLE daily (\n"
       "  cell INTEGER NOT NULL,\n"
@@ -183,9 +199,15 @@ std::string daily_table() {
       "  date TEXT NOT NULL,\n"
       "  status TEXT NOT NULL";
   for (const DailyColumn& column : kDailyColumns)
-    sql += fmt::format(",\n  {} REAL{}", column.name, column.finite ? " NOT NULL" : "");
+    if (column.since <= version)
+      sql += fmt::format(",\n  {} REAL{}", column.name, column.finite ? " NOT NULL" : "");
+  sql += ",\n";
+  if (version > 1)
+    sql +=
+        "  delayed_return REAL,     -- of the same rule with trades one period later\n"
+        "  equal_return REAL,       -- of equal weights; both after costs, NULL: not recorded\n";
   return sql +
-         ",\n  benchmark REAL,\n  PRIMARY KEY (cell, period)\n"
+         "  benchmark REAL,\n  PRIMARY KEY (cell, period)\n"
          ") STRICT, WITHOUT ROWID;\n";
 }
 
@@ -201,9 +223,9 @@ std::set<Entry> entries(Connection& connection) {
   return found;
 }
 
-std::set<Entry> our_entries() {
+std::set<Entry> our_entries(int version) {
   Connection connection = Connection::in_memory();
-  create_schema(connection);
+  create_schema(connection, version);
   return entries(connection);
 }
 
@@ -215,27 +237,30 @@ std::string storable(std::string_view text, std::size_t longest) {
   return std::string(text);
 }
 
-void create_schema(Connection& connection) {
-  connection.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId,
-                             kSchemaVersion));
-  connection.run(std::string(kTables) + metrics_table() + daily_table());
+void create_schema(Connection& connection, int version) {
+  connection.run(
+      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, version));
+  connection.run(std::string(kTables) + metrics_table(version) + daily_table(version));
 }
 
-void check_schema(Connection& connection) {
+int check_schema(Connection& connection) {
   if (connection.number("PRAGMA application_id") != kApplicationId)
     throw Misfit("it is a database of something else");
   const std::int64_t version = connection.number("PRAGMA user_version");
-  if (version != kSchemaVersion)
-    throw Misfit(fmt::format("its tables are of version {}, and this program knows version {}",
-                             version, kSchemaVersion));
-  static const std::set<Entry> kOurs = our_entries();
+  if (version < 1 || version > kSchemaVersion)
+    throw Misfit(
+        fmt::format("its tables are of version {}, and this program knows versions 1 to {}",
+                    version, kSchemaVersion));
+  static const std::array<std::set<Entry>, kSchemaVersion> kOurs = {our_entries(1), our_entries(2)};
+  const std::set<Entry>& ours = kOurs[static_cast<std::size_t>(version - 1)];
   const std::set<Entry> found = entries(connection);
   for (const Entry& entry : found)
-    if (!kOurs.contains(entry))
+    if (!ours.contains(entry))
       throw Misfit(fmt::format("its {} \"{}\" is not one of a study's", printable(entry[0]),
                                printable(entry[1])));
-  for (const Entry& entry : kOurs)
+  for (const Entry& entry : ours)
     if (!found.contains(entry)) throw Misfit(fmt::format("it has no table \"{}\"", entry[1]));
+  return static_cast<int>(version);
 }
 
 }  // namespace sharpen::study

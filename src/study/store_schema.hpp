@@ -22,27 +22,34 @@ constexpr int kLongestBlob = 500'000'000;  // of what a training found
 // The text as it can be stored: what is not UTF-8 or longer comes as printable() has it.
 std::string storable(std::string_view text, std::size_t longest);
 
+// Of the tables. Files of version 1 are read, with what they have, and not written any more: they
+// knew of no cost but that of trades.
+constexpr int kSchemaVersion = 2;
+
 // The columns of metrics that are numbers of backtest::Metrics.
 struct MetricColumn {
   std::string_view name;
   double backtest::Metrics::*field;
+  int since = 1;  // version of the tables
 };
-extern const std::array<MetricColumn, 32> kMetricColumns;
+extern const std::array<MetricColumn, 45> kMetricColumns;
 
 // The columns of daily that are numbers of backtest::Run.
 struct DailyColumn {
   std::string_view name;
   std::vector<double> backtest::Run::*column;
   bool finite;  // in every period
+  int since = 1;
 };
-extern const std::array<DailyColumn, 9> kDailyColumns;  // without the benchmark
+extern const std::array<DailyColumn, 12> kDailyColumns;  // without the benchmark
 
 // Makes the tables, and marks the file as a store of this version.
-void create_schema(Connection& connection);
+void create_schema(Connection& connection, int version = kSchemaVersion);
 
-// Misfit for a file that is not a store, or whose tables are not exactly those that create_schema
-// makes: a view or a trigger is refused before anything is read through it.
-void check_schema(Connection& connection);
+// The version of the tables. Misfit for a file that is not a store, or whose tables are not exactly
+// those that create_schema makes: a view or a trigger is refused before anything is read through
+// it.
+int check_schema(Connection& connection);
 
 // Whatever is in a store except runs, metrics and expectations, and the ids of its rows.
 struct Stored {

@@ -108,7 +108,7 @@ struct Store::Database {
   template <class Rest>
   void replace(std::size_t at, CellState state, std::string_view reason, double seconds,
                const Rest& rest);
-  void write_run(Id id, const backtest::Run& run);
+  void write_run(Id id, const Cell& cell);
 
   // One transaction; all of it or nothing.
   template <class Work>
@@ -150,7 +150,10 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
       connection.run("PRAGMA auto_vacuum = FULL");
       create_schema(connection);
     } else {
-      check_schema(connection);
+      if (check_schema(connection) < kSchemaVersion)
+        throw Misfit(
+            "it was begun by an earlier version of Sharpen, which kept less of every day; reports "
+            "of it can still be made");
       stored = read_plan(connection);
       check_same_study(plan, stored.results, name);
     }
@@ -209,7 +212,8 @@ void Store::Database::replace(std::size_t at, CellState state, std::string_view 
   cells.states[at] = state;
 }
 
-void Store::Database::write_run(Id id, const backtest::Run& run) {
+void Store::Database::write_run(Id id, const Cell& cell) {
+  const backtest::Run& run = cell.run;
   const RunSize size = {.periods = run.periods(),
                         .positions = static_cast<Id>(run.weights.size()),
                         .benchmark = !run.benchmark.empty()};
@@ -222,7 +226,7 @@ void Store::Database::write_run(Id id, const backtest::Run& run) {
   for (Index t = 0; t < run.periods(); ++t) {
     day.number(id);
     day.number(t);
-    day_columns(day, run, at(t), size.benchmark);
+    day_columns(day, cell, at(t));
     day.run();
     for (const backtest::Position& held : run.weights_of(t))
       position.run(id, Id{t}, Id{held.asset}, held.weight);
@@ -239,7 +243,7 @@ void Store::write_done(Index cell, const Cell& found) {
     throw Failure(misfit.what());
   }
   database.replace(place, CellState::done, "", found.seconds, [&](Id id) {
-    database.write_run(id, found.run);
+    database.write_run(id, found);
     Insert metrics(database.connection, "metrics");
     metrics.number(id);
     metric_columns(metrics, found, found.run.periods());

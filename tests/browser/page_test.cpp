@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace sharpen {
 namespace {
@@ -155,7 +156,7 @@ TEST_F(Browser, DrawsChartsAndZooms) {
     document.getElementById("log").click();
     found({ count: charts.length, inks, zoomed, again, half,
       log: [...Lines.charts].find((chart) => chart.div.id === "wealth").graph.getOption("logscale") });)");
-  EXPECT_EQ(found["count"], 6) << "wealth, drawdown, rolling Sharpe, and a panel for each k";
+  EXPECT_EQ(found["count"], 7) << "wealth, drawdown, rolling Sharpe, costs, a panel for each k";
   for (const json& colours : found["inks"]) EXPECT_GE(colours.get<int>(), 3);
   for (const json& share : found["zoomed"]) EXPECT_NEAR(share.get<double>(), 0.5, 0.05);
   EXPECT_NEAR(found["again"].get<double>(), 1.0, 1e-9);
@@ -191,6 +192,31 @@ TEST_F(Browser, ComputesTheSeriesItDraws) {
 }
 
 // What a table says of the days that count, its chart shows.
+TEST_F(Browser, DrawsTheSharpeRatioAgainstTheCostOfTrading) {
+  const study::Results results = made_results();
+  const report::Summary summary = report::summarize(results, {.replications = 50}, Threads(1));
+  const json found = found_in(page_of(results), R"(
+    const chart = [...Lines.charts].find(({ div }) => div.id === "at-cost");
+    chart.graph.getOption("highlightCallback")(null, 10, [], 2);
+    found({
+      methods: chart.methods, rows: chart.rows,
+      readout: document.getElementById("at-cost-readout").textContent,
+    });)");
+  ASSERT_EQ(found["rows"].size(), 11u);
+  ASSERT_GT(found["methods"].size(), 0u);
+  for (std::size_t m = 0; m < found["methods"].size(); ++m) {
+    const auto& curve = summary.entry(0, found["methods"][m]).after_costs.cost_curve;
+    for (std::size_t i = 0; i < 11; ++i) {
+      EXPECT_EQ(found["rows"][i][0], 5.0 * static_cast<double>(i));
+      const json& point = found["rows"][i][m + 1];
+      EXPECT_NEAR(point[0].get<double>(), curve[i].interval.low * std::sqrt(252.0), 1e-5);
+      EXPECT_NEAR(point[1].get<double>(), curve[i].sharpe * std::sqrt(252.0), 1e-5);
+      EXPECT_NEAR(point[2].get<double>(), curve[i].interval.high * std::sqrt(252.0), 1e-5);
+    }
+  }
+  EXPECT_THAT(found["readout"].get<std::string>(), HasSubstr("at 10 bp"));
+}
+
 TEST_F(Browser, LeavesOutTheDaysThatDoNotCount) {
   study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}});
   for (study::Cell& cell : results.cells) {
@@ -238,7 +264,7 @@ TEST_F(Browser, LeavesOutTheDaysThatDoNotCount) {
 TEST_F(Browser, SaysNothingOfDaysThatDoNotCountIfAllDo) {
   const json found = found_in(plain_page(), R"(
     found({ hidden: document.getElementById("uncounted").hidden,
-      shaded: [...Lines.charts].some((chart) => chart.graph.getOption("underlayCallback")) });)");
+      shaded: [...Lines.charts].some(({ family, graph }) => family !== "costs" && graph.getOption("underlayCallback")) });)");
   EXPECT_EQ(found["hidden"], true);
   EXPECT_EQ(found["shaded"], false);
 }

@@ -64,8 +64,8 @@ study::Results with_troubles() {
 
 TEST(Report, HasTheTablesOfThePaperAndMore) {
   EXPECT_THAT(names(tables_of(made_results({.sweep = true}))),
-              ElementsAre("sharpe", "significance", "planned", "alpha", "drawdown", "performance",
-                          "regret", "trading", "cells"));
+              ElementsAre("sharpe", "costs", "equal", "at-cost", "significance", "planned", "alpha",
+                          "drawdown", "performance", "regret", "trading", "cells"));
   EXPECT_THAT(names(tables_of(with_troubles())), ::testing::IsSupersetOf({"failures", "warnings"}));
 }
 
@@ -75,14 +75,42 @@ TEST(Report, SharpeTableHasThePapersLayout) {
   const Table& table = table_named(all, "sharpe");
   std::vector<std::string> heads;
   for (const Column& column : table.columns) heads.push_back(column.head);
-  EXPECT_THAT(heads, ElementsAre("market", "k", "Historic OSCAR", "Historic SDR", "Historic mSSRM",
-                                 "PFL OSCAR", "PFL SDR", "PFL mSSRM", "DFL", "1/n", "DFL swap",
-                                 "runner-up", "p", "Holm"));
-  ASSERT_EQ(table.rows.size(), 6u);
+  EXPECT_THAT(heads, ElementsAre("market", "k", "Sharpe ratio", "Historic OSCAR", "Historic SDR",
+                                 "Historic mSSRM", "PFL OSCAR", "PFL SDR", "PFL mSSRM", "DFL",
+                                 "1/n", "DFL swap", "runner-up", "p", "Holm"));
   EXPECT_EQ(table.rows[0].cells[0].text, "alpha land (20)");
   EXPECT_EQ(table.rows[0].cells[1].text, "2 (10%)");
-  EXPECT_EQ(table.columns[8].group, "the paper’s methods");
-  EXPECT_EQ(table.columns[9].group, "ours, shown apart");
+  EXPECT_EQ(table.columns[9].group, "the paper’s methods");
+  EXPECT_EQ(table.columns[10].group, "ours, shown apart");
+}
+
+TEST(Report, SharpeTableHasWhatIsBeforeCostsAndADayLaterBesideEveryFigure) {
+  study::Results results = made_results();
+  std::vector<Table> all = tables_of(results);
+  const Summary summary = summary_of(results);
+  ASSERT_EQ(table_named(all, "sharpe").rows.size(), 3u * 6u);
+  for (Index g = 0; g < 6; ++g) {
+    const Row* rows = &table_named(all, "sharpe").rows[static_cast<std::size_t>(3 * g)];
+    const std::vector<std::pair<std::string, Figure>> expected = {
+        {"after costs", Figure::sharpe},
+        {"before costs", Figure::sharpe_gross},
+        {"delay 1", Figure::sharpe_delayed}};
+    for (std::size_t r = 0; r < 3; ++r) {
+      EXPECT_EQ(rows[r].cells[2].text, expected[r].first);
+      for (std::size_t c = 3; c < 12; ++c)
+        EXPECT_EQ(rows[r].cells[c].value,
+                  summary.entry(g, summary.columns[c - 3])[expected[r].second].mean);
+    }
+    EXPECT_GT(rows[1].cells[3].value, rows[0].cells[3].value) << "costs were paid";
+  }
+  // Where nothing was paid there is nothing before it, and what was not kept is not shown.
+  for (study::Cell& cell : results.cells) {
+    cell.run.returns = cell.run.gross_returns;
+    for (auto* column : {&cell.run.costs, &cell.run.trading_costs}) std::ranges::fill(*column, 0.0);
+    cell.delayed_returns.clear();
+  }
+  all = tables_of(results);
+  EXPECT_EQ(table_named(all, "sharpe").rows.size(), 6u);
 }
 
 TEST(Report, BoldIsTheBestOfThePapersMethods) {
@@ -90,14 +118,16 @@ TEST(Report, BoldIsTheBestOfThePapersMethods) {
   const std::vector<Table> all = tables_of(results);
   for (const char* name : {"sharpe", "drawdown"}) {
     const bool more_is_better = std::string(name) == "sharpe";
+    const std::size_t first = more_is_better ? 3 : 2;
     for (const Row& row : table_named(all, name).rows) {
-      double best = row.cells[2].value;
-      for (std::size_t c = 2; c < 9; ++c)
+      double best = row.cells[first].value;
+      for (std::size_t c = first; c < first + 7; ++c)
         best = more_is_better ? std::max(best, row.cells[c].value)
                               : std::min(best, row.cells[c].value);
-      for (std::size_t c = 2; c < 9; ++c)
-        EXPECT_EQ(row.cells[c].emphasis == Emphasis::best, row.cells[c].value == best);
-      for (std::size_t c = 9; c < 11; ++c)
+      const bool ranks = row.figure.empty();
+      for (std::size_t c = first; c < first + 7; ++c)
+        EXPECT_EQ(row.cells[c].emphasis == Emphasis::best, ranks && row.cells[c].value == best);
+      for (std::size_t c = first + 7; ranks && c < first + 9; ++c)
         EXPECT_EQ(row.cells[c].emphasis == Emphasis::apart,
                   more_is_better ? row.cells[c].value > best : row.cells[c].value < best);
     }
@@ -110,9 +140,9 @@ TEST(Report, TiesAreAllBold) {
   for (study::Cell& cell : results.cells) cell.run = results.cells.front().run;
   const std::vector<Table> all = tables_of(results);
   const Table& table = table_named(all, "sharpe");
-  for (std::size_t c = 2; c < 9; ++c) EXPECT_EQ(table.rows[0].cells[c].emphasis, Emphasis::best);
+  for (std::size_t c = 3; c < 10; ++c) EXPECT_EQ(table.rows[0].cells[c].emphasis, Emphasis::best);
   // Equal series: nothing to tell apart.
-  EXPECT_EQ(table.rows[0].cells[10].value, 1.0);
+  EXPECT_EQ(table.rows[0].cells[11].value, 1.0);
 }
 
 // PFL OSCAR, whose seeds are all alike, and DFL, whose seeds differ by noise that averaging takes
@@ -199,8 +229,8 @@ TEST(Report, OneMethodAloneIsNotTheBestOfAnything) {
   std::erase_if(results.cells, [](const study::Cell& cell) { return cell.method != 6; });
   const std::vector<Table> all = tables_of(results);
   const Table& table = table_named(all, "sharpe");
-  EXPECT_EQ(table.rows[0].cells[8].emphasis, Emphasis::none);
-  EXPECT_EQ(table.rows[0].cells[2].kind, TableCell::Kind::none);
+  EXPECT_EQ(table.rows[0].cells[9].emphasis, Emphasis::none);
+  EXPECT_EQ(table.rows[0].cells[3].kind, TableCell::Kind::none);
   EXPECT_EQ(table.columns.back().head, "DFL") << "no runner-up, no p";
 }
 
@@ -226,7 +256,7 @@ TEST(Report, AStudyOfOneSeedHasNoDeviations) {
 TEST(Report, SaysWhatIsMissingAndRuined) {
   const study::Results results = with_troubles();
   const std::vector<Table> all = tables_of(results);
-  const TableCell& dfl = table_named(all, "sharpe").rows[0].cells[8];
+  const TableCell& dfl = table_named(all, "sharpe").rows[0].cells[9];
   EXPECT_EQ(dfl.runs, 2);
   EXPECT_EQ(dfl.planned, 3);
   EXPECT_EQ(dfl.marks & (incomplete | ruined), incomplete | ruined);
@@ -379,7 +409,8 @@ Grid read_latex(const Table& table) {
 TEST(Formats, AgreeInEveryCell) {
   const study::Results results = made_results({.sweep = true});
   for (const Table& table : tables_of(results)) {
-    const Grid text = read_text(table);
+    Grid text = read_text(table);
+    for (auto& row : text) row.resize(table.columns.size());  // with what is empty at its end
     ASSERT_EQ(text.size(), table.rows.size()) << table.name;
     EXPECT_EQ(read_markdown(table), text) << table.name;
     EXPECT_EQ(read_latex(table), text) << table.name;
@@ -401,11 +432,13 @@ TEST(Formats, CsvHasWhatTheOthersShow) {
     std::size_t next = 0;
     for (std::size_t r = 0; r < table.rows.size(); ++r)
       for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        if (table.columns[c].figure.empty()) continue;
+        if (table.columns[c].figure.empty() || table.rows[r].cells[c].kind == TableCell::Kind::none)
+          continue;
         ASSERT_LT(next, lines[table.name].size());
         const std::vector<std::string> fields = split(lines[table.name][next++], ",");
         ASSERT_EQ(fields.size(), 17u);
-        EXPECT_EQ(fields[7], table.columns[c].figure);
+        const std::string& figure = table.rows[r].figure;
+        EXPECT_EQ(fields[7], figure.empty() ? table.columns[c].figure : figure);
         const TableCell& cell = table.rows[r].cells[c];
         if (cell.kind == TableCell::Kind::text) {
           EXPECT_EQ(fields[14], cell.key());

@@ -49,7 +49,8 @@ double growth(const std::vector<double>& returns) {
 }
 
 // Of one run, from its columns alone.
-Figures recomputed(const backtest::Run& run, double days_a_year) {
+Figures recomputed(const study::Cell& cell, double days_a_year) {
+  const backtest::Run& run = cell.run;
   const auto counted = [&](const std::vector<double>& column) {
     return std::vector<double>(column.begin() + run.stats_from, column.end());
   };
@@ -78,7 +79,26 @@ Figures recomputed(const backtest::Run& run, double days_a_year) {
   out["turnover"] = mean(traded);
   out["turnover_annualized"] = turnover * days_a_year;
   out["cost_annualized"] = mean(costs) * days_a_year;
-  out["break_even_bps"] = turnover > 0.0 ? 1e4 * (mean(excess) + mean(costs)) / turnover : kNaN;
+  out["trading_cost_annualized"] = mean(counted(run.trading_costs)) * days_a_year;
+  out["short_fee_annualized"] = mean(counted(run.short_fees)) * days_a_year;
+  out["financing_annualized"] = mean(counted(run.financing)) * days_a_year;
+  out["break_even_bps"] =
+      turnover > 0.0 ? 1e4 * (mean(excess) + mean(counted(run.trading_costs))) / turnover : kNaN;
+  const auto sharpe_of = [&](std::vector<double> x) {
+    for (double& value : x) value -= run.risk_free;
+    return mean(x) / deviation(x) * root;
+  };
+  out["sharpe_gross_annualized"] = sharpe_of(counted(run.gross_returns));
+  out["sharpe_delayed_annualized"] = sharpe_of(counted(cell.delayed_returns));
+  for (const double bps : {0.0, 5.0, 10.0, 20.0, 50.0}) {
+    std::vector<double> left = r;
+    for (std::size_t t = 0; t < left.size(); ++t) {
+      const std::size_t day = t + static_cast<std::size_t>(run.stats_from);
+      const double u = run.turnover[day];
+      left[t] += run.trading_costs[day] - bps / 1e4 * (std::isnan(u) ? 0.0 : u);
+    }
+    out["sharpe_at_" + std::to_string(static_cast<int>(bps)) + "bp_annualized"] = sharpe_of(left);
+  }
   // Exposure, from the weights themselves.
   std::map<std::string, std::vector<double>> held;
   for (Index p = run.stats_from; p < run.periods(); ++p) {
@@ -97,6 +117,7 @@ Figures recomputed(const backtest::Run& run, double days_a_year) {
     held["mean_largest_weight"].push_back(largest);
   }
   for (const auto& [name, values] : held) out[name] = mean(values);
+  out["mean_holding_period"] = 2.0 * out["mean_gross"] / turnover;
   return out;
 }
 
@@ -116,11 +137,14 @@ study::Results made() {
     for (std::size_t t = 0; t < run.returns.size(); ++t) {
       const bool trades = t % 3 == 0;
       run.turnover[t] = trades ? 2.0 * random.uniform() : kNaN;
-      run.costs[t] = trades ? run.turnover[t] * 5.0 / 1e4 : 0.0;
+      run.trading_costs[t] = trades ? run.turnover[t] * 5.0 / 1e4 : 0.0;
+      run.short_fees[t] = 1e-5 * random.uniform();
+      run.financing[t] = 2e-5 * random.uniform();
+      run.costs[t] = run.trading_costs[t] + run.short_fees[t] + run.financing[t];
       run.returns[t] = run.gross_returns[t] - run.costs[t];
     }
     // What is written beside the daily rows is not what a report shows.
-    cell.metrics = backtest::metrics(run.track(250.0));
+    cell.metrics = backtest::metrics(cell.track(250.0));
   }
   return results;
 }
@@ -130,6 +154,8 @@ study::Results written_and_read(const study::Results& found) {
   for (study::Cell& cell : plan.cells) {
     cell.state = study::CellState::missing;
     cell.run = {};
+    cell.delayed_returns.clear();
+    cell.equal_returns.clear();
     cell.metrics = {};
     cell.regret.reset();
   }
@@ -149,7 +175,7 @@ TEST(Tables, HaveFiguresThatFollowFromTheDailyRowsOfTheStore) {
     const study::Market& market = results.markets[static_cast<std::size_t>(cell.market)];
     ASSERT_EQ(cell.run.stats_from, 17);
     runs[{market.name, cell.k_given}][results.methods[static_cast<std::size_t>(cell.method)].name]
-        .push_back(recomputed(cell.run, market.periods_per_year));
+        .push_back(recomputed(cell, market.periods_per_year));
   }
   std::map<std::string, Index> checked;
   for (const Table& table : tables(results, summarize(results, {.replications = 50}, Threads(1))))
@@ -158,20 +184,21 @@ TEST(Tables, HaveFiguresThatFollowFromTheDailyRowsOfTheStore) {
         const Column& column = table.columns[c];
         const TableCell& cell = row.cells[c];
         const std::string& method = column.method.empty() ? row.method : column.method;
-        if (cell.kind != TableCell::Kind::estimate || column.figure.starts_with("regret")) continue;
+        const std::string& figure = row.figure.empty() ? column.figure : row.figure;
+        if (cell.kind != TableCell::Kind::estimate || figure.starts_with("regret")) continue;
         std::vector<double> values;
         for (const Figures& figures : runs.at({row.market, row.k_given}).at(method))
-          values.push_back(figures.at(column.figure));
+          values.push_back(figures.at(figure));
         EXPECT_NEAR(cell.value, mean(values), 1e-9 * (1.0 + std::abs(mean(values))))
-            << table.name << " " << method << " " << column.figure;
+            << table.name << " " << method << " " << figure;
         if (values.size() > 1) {
           EXPECT_NEAR(cell.sd, deviation(values), 1e-9 * (1.0 + deviation(values)))
-              << table.name << " " << method << " " << column.figure;
+              << table.name << " " << method << " " << figure;
         }
         EXPECT_EQ(cell.runs, static_cast<Index>(values.size()));
-        ++checked[column.figure];
+        ++checked[figure];
       }
-  EXPECT_EQ(checked.size(), 18u) << "all but regret, relative regret and seconds";
+  EXPECT_EQ(checked.size(), 29u) << "all but regret, relative regret and seconds";
   for (const auto& [figure, count] : checked) EXPECT_GE(count, 18) << figure;
 }
 
@@ -179,7 +206,7 @@ TEST(BreakEven, IsTheCostThatWouldLeaveNothing) {
   study::Results results = made();
   const std::vector<Figures> figures = [&] {
     std::vector<Figures> out;
-    for (const study::Cell& cell : results.cells) out.push_back(recomputed(cell.run, 250.0));
+    for (const study::Cell& cell : results.cells) out.push_back(recomputed(cell, 250.0));
     return out;
   }();
   // Charged that much for the same trades, every run has a mean excess return of zero.
@@ -187,8 +214,8 @@ TEST(BreakEven, IsTheCostThatWouldLeaveNothing) {
     backtest::Run& run = results.cells[c].run;
     const double price = figures[c].at("break_even_bps") / 1e4;
     for (std::size_t t = 0; t < run.returns.size(); ++t)
-      run.returns[t] =
-          run.gross_returns[t] - (std::isnan(run.turnover[t]) ? 0.0 : run.turnover[t] * price);
+      run.returns[t] = run.gross_returns[t] - run.short_fees[t] - run.financing[t] -
+                       (std::isnan(run.turnover[t]) ? 0.0 : run.turnover[t] * price);
   }
   const Summary summary = summarize(results, {.replications = 50}, Threads(1));
   for (const auto& of_cell : summary.of_cells)
@@ -209,7 +236,7 @@ TEST(BreakEven, DoesNotExistWithoutTradesAndMayBeNegative) {
   EXPECT_LT(break_even(2), 0.0);
   const std::vector<Table> all =
       tables(results, summarize(results, {.replications = 50}, Threads(1)));
-  const Table& trading = *std::ranges::find(all, "trading", &Table::name);
+  const Table& trading = *std::ranges::find(all, "costs", &Table::name);
   const auto column = std::ranges::find(trading.columns, "break_even_bps", &Column::figure);
   ASSERT_NE(column, trading.columns.end());
   EXPECT_EQ(column->head, "break-even bp");

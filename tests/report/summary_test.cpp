@@ -280,7 +280,9 @@ TEST(Summary, ShortensAveragesToTheDaysThatAllSeedsHave) {
   const auto cut = [](auto& column) { column.resize(50); };
   cut(run.dates), cut(run.returns), cut(run.gross_returns), cut(run.costs), cut(run.turnover);
   cut(run.net), cut(run.gross), cut(run.holdings), cut(run.effective_names), cut(run.largest);
-  cut(run.status);
+  cut(run.status), cut(run.trading_costs), cut(run.short_fees), cut(run.financing);
+  study::Cell& cell = results.cells[static_cast<std::size_t>(of_dfl[1])];
+  cut(cell.delayed_returns), cut(cell.equal_returns);
   run.weights_begin.resize(51);
   run.weights.resize(static_cast<std::size_t>(run.weights_begin.back()));
   run.returns.back() = -1.2;

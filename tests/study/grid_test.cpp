@@ -136,8 +136,9 @@ TEST(StudyGrid, IsWrittenBackToTheSameGrid) {
 
 TEST(StudyGrid, HowItRunsIsNoPartOfIt) {
   const std::string plain = grid("seeds = 1\n" + kMarket).toml;
-  EXPECT_EQ(grid("seeds = 1\nthreads = 7\nmemory = 2\nout = \"x\"\njson = true\n" + kMarket).toml,
-            plain);
+  EXPECT_EQ(
+      grid("seeds = 1\nthreads = 7\nmax-memory = 2\nout = \"x\"\njson = true\n" + kMarket).toml,
+      plain);
 }
 
 TEST(StudyGrid, RefusesWithPlaceAndRemedy) {

@@ -27,16 +27,11 @@ const std::string kStudy =
     "[[method]]\nframework = \"pfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
     "[[method]]\nframework = \"pfl\"\noptimizer = \"mssrm\"\ntraining = \"paper\"\n"
     "[[method]]\nname = \"stops\"\nframework = \"pfl\"\noptimizer = \"swap\"\nensemble = 2\n"
+    "validation = 0.2\n"
     "[[method]]\nframework = \"dfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
     "[[method]]\nname = \"dear\"\nframework = \"dfl\"\noptimizer = \"oscar\"\n"
     "training = \"paper\"\ncost-bps = 10\n"
     "[[method]]\noptimizer = \"equal\"\n";
-
-Plan plan_of(const std::string& toml) {
-  settings::Values values(settings::study);
-  values.read_toml(toml, "s.toml");
-  return plan_study(grid_of(values, toml, "s.toml"), Log());
-}
 
 bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](double x, double y) {

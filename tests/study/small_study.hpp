@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sharpen/base/random.hpp"
+#include "sharpen/study/plan.hpp"
 #include "sharpen/study/store.hpp"
 
 namespace sharpen::study {
@@ -128,8 +129,10 @@ inline Cell found_cell(const Results& plan, Index at, std::uint64_t seed) {
   run.stats_from = 1;
   run.dates = market.dates;
   const std::size_t periods = run.dates.size();
-  for (auto* column : {&run.returns, &run.gross_returns, &run.costs, &run.turnover, &run.net,
-                       &run.gross, &run.holdings, &run.effective_names, &run.largest})
+  for (auto* column :
+       {&run.returns, &run.gross_returns, &run.costs, &run.turnover, &run.net, &run.gross,
+        &run.holdings, &run.effective_names, &run.largest, &run.trading_costs, &run.short_fees,
+        &run.financing, &cell.delayed_returns, &cell.equal_returns})
     for (std::size_t t = 0; t < periods; ++t) column->push_back(random.normal() / 100.0);
   run.turnover[1] = std::numeric_limits<double>::quiet_NaN();
   run.weights_begin = {0};
@@ -144,7 +147,7 @@ inline Cell found_cell(const Results& plan, Index at, std::uint64_t seed) {
   run.n_jittered = 1;
   run.n_certified = 2;
   run.iterations = 12345;
-  cell.metrics = backtest::metrics(run.track(252.0));
+  cell.metrics = backtest::metrics(cell.track(252.0));
   if (cell.seed) cell.regret = {random.normal(), random.normal()};
   return cell;
 }
@@ -194,11 +197,25 @@ inline std::vector<std::uint64_t> fingerprint(const Cell& cell, bool with_weight
                              m.information_ratio,
                              m.information_ratio_annualized,
                              m.benchmark_sharpe,
-                             m.benchmark_sharpe_annualized})
+                             m.benchmark_sharpe_annualized,
+                             m.sharpe_gross,
+                             m.sharpe_gross_annualized,
+                             m.sharpe_delayed,
+                             m.sharpe_delayed_annualized,
+                             m.equal_sharpe,
+                             m.equal_sharpe_annualized,
+                             m.mean_holding_period,
+                             m.break_even_bps,
+                             m.trading_cost,
+                             m.short_fee,
+                             m.financing,
+                             m.total_cost,
+                             m.cost_annualized})
     all.push_back(value);
   for (const auto* column :
        {&run.returns, &run.gross_returns, &run.costs, &run.turnover, &run.net, &run.gross,
-        &run.holdings, &run.effective_names, &run.largest, &run.benchmark})
+        &run.holdings, &run.effective_names, &run.largest, &run.benchmark, &run.trading_costs,
+        &run.short_fees, &run.financing, &cell.delayed_returns, &cell.equal_returns})
     all.insert(all.end(), column->begin(), column->end());
   std::vector<std::uint64_t> found = bits(all);
   for (const Index value :
@@ -215,6 +232,13 @@ inline std::vector<std::uint64_t> fingerprint(const Cell& cell, bool with_weight
   }
   for (const Index begin : run.weights_begin) found.push_back(static_cast<std::uint64_t>(begin));
   return found;
+}
+
+// The study that a configuration file describes.
+inline Plan plan_of(const std::string& toml) {
+  settings::Values values(settings::study);
+  values.read_toml(toml, "s.toml");
+  return plan_study(grid_of(values, toml, "s.toml"), Log());
 }
 
 // A store with every cell done except the last, which failed.

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "sharpen/base/error.hpp"
 #include "study/small_study.hpp"
+#include "study/store_schema.hpp"
 
 namespace sharpen::study {
 namespace {
@@ -71,6 +73,51 @@ TEST(Store, GivesBackWhatTheStudyIs) {
     EXPECT_EQ(found.methods[at].ensemble, plan.methods[at].ensemble);
     EXPECT_EQ(found.methods[at].cost_bps, plan.methods[at].cost_bps);
     EXPECT_EQ(found.methods[at].settings, plan.methods[at].settings);
+  }
+}
+
+// The study of `file` as a version before costs by kind would have written it.
+void write_first_version(const std::filesystem::path& file, const std::filesystem::path& old) {
+  Connection connection(old, Connection::Mode::create);
+  create_schema(connection, 1);
+  Statement(connection, "ATTACH ? AS now").run(file.string());
+  for (const char* table : {"study", "versions", "markets", "assets", "periods", "methods", "cells",
+                            "warnings", "runs", "weights", "metrics", "daily"}) {
+    std::string columns;
+    Query names(connection, std::string("SELECT name FROM pragma_table_info('") + table + "')");
+    while (names.step())
+      columns += (columns.empty() ? "\"" : ", \"") + names.text(kLongestName) + "\"";
+    connection.run("INSERT INTO main." + std::string(table) + " SELECT " + columns + " FROM now." +
+                   table);
+  }
+}
+
+TEST(Store, AFileOfTheFirstVersionIsReadAndNotGoneOnWith) {
+  const Folder folder;
+  const Results plan = write_small_study(folder / "study.db");
+  write_first_version(folder / "study.db", folder / "old.db");
+  const Results now = read_store(folder / "study.db"), then = read_store(folder / "old.db");
+  ASSERT_EQ(then.cells.size(), now.cells.size());
+  for (std::size_t i = 0; i < then.cells.size(); ++i) {
+    const Cell &a = now.cells[i], &b = then.cells[i];
+    EXPECT_EQ(a.state, b.state);
+    EXPECT_EQ(bits(a.run.returns), bits(b.run.returns));
+    EXPECT_EQ(bits(a.run.largest), bits(b.run.largest));
+    EXPECT_EQ(a.run.weights.size(), b.run.weights.size());
+    EXPECT_EQ(bits({a.metrics.sharpe}), bits({b.metrics.sharpe}));
+    // It knew of no cost but that of trades, of no delay and of no equal weights.
+    EXPECT_EQ(bits(b.run.trading_costs), bits(b.run.costs));
+    EXPECT_EQ(b.run.short_fees, std::vector<double>(b.run.returns.size(), 0.0));
+    EXPECT_TRUE(b.delayed_returns.empty());
+    EXPECT_TRUE(b.equal_returns.empty());
+    EXPECT_TRUE(std::isnan(b.metrics.sharpe_delayed));
+  }
+  try {
+    const Store store(folder / "old.db", plan);
+    FAIL() << "it has no room for what is kept now";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("begun by an earlier version of Sharpen"));
+    EXPECT_THAT(error.what(), HasSubstr("reports of it can still be made"));
   }
 }
 
@@ -256,7 +303,8 @@ TEST(Store, NamesTheExpectationsItHasKept) {
     store.write_expectations(key,
                              {.rows = {0, 1},
                               .values = {backtest::Expectation(0.5), backtest::Expectation(0.25)},
-                              .trainings = {}});
+                              .trainings = {},
+                              .memory = {}});
   EXPECT_EQ(kept_in(file), keys);
   for (const std::string& key : keys) store.drop_expectations(key);
   EXPECT_TRUE(kept_in(file).empty());

@@ -153,8 +153,8 @@ TEST_F(Doctored, AnotherApplicationsDatabase) {
 }
 
 TEST_F(Doctored, ANewerVersion) {
-  sql("PRAGMA user_version = 2");
-  expect_refused("its tables are of version 2, and this program knows version 1");
+  sql("PRAGMA user_version = 3");
+  expect_refused("its tables are of version 3, and this program knows versions 1 to 2");
 }
 
 TEST_F(Doctored, AViewNamedLikeATable) {

@@ -27,14 +27,18 @@ Format format_of(std::string_view name);
 constexpr std::string_view name(Format format) { return name_of(format); }
 
 // Those that have rows, in the order of a report:
-//   sharpe        annualised Sharpe ratios, a column per method (the paper's Table 1)
+//   sharpe        annualised Sharpe ratios, a column per method (the paper's Table 1), after costs;
+//                 below them before costs and with trades a period later
+//   costs         what trading costs by kind, how much is traded, break-even
+//   equal         against equal weights: difference, alpha and beta, with intervals
+//   at-cost       Sharpe ratios of the same trades at other costs
 //   significance  the best of each row against the runner-up
 //   planned       decision-focused against prediction-focused methods
 //   alpha         the sweep over alpha (the paper's Table 2)
 //   drawdown      maximum drawdowns (the paper's Table 3)
 //   performance   return, volatility, Sortino, Calmar, wealth, hit rate, worst day
 //   regret        against perfect foresight
-//   trading       turnover, costs, exposure and names
+//   trading       turnover, exposure and names
 //   cells         what is done, failed, missing, ruined, and how long it took
 //   failures      why cells failed
 //   warnings      what markets and cells warn of

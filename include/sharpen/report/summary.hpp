@@ -5,9 +5,10 @@
 // it. Every figure is computed here from the daily columns of the runs, regret and seconds apart,
 // which are as the study recorded them; none is taken from its metrics.
 //
-// Over the days that count, with e the excess return net of costs, c the cost and u the turnover of
-// a day, the break-even is what a unit of turnover may cost until nothing is left of the mean
-// excess return, in basis points: 10^4 (mean e + mean c) / mean u.
+// Over the days that count, with e the excess return net of costs, c the cost of trading and u the
+// turnover of a day, the break-even is what a unit of turnover may cost until nothing is left of
+// the mean excess return, in basis points: 10^4 (mean e + mean c) / mean u. At another cost b of
+// trading the same trades earn e + c - b u.
 //
 // Two methods are compared on the days both have, by their daily excess returns averaged over the
 // runs: the returns of putting equal parts into every seed. Ledoit and Wolf's paired test asks
@@ -28,6 +29,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sharpen/backtest/after_costs.hpp"
 #include "sharpen/backtest/statistics.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/study/results.hpp"
@@ -36,6 +38,9 @@ namespace sharpen::report {
 
 enum class Figure : std::size_t {
   sharpe,
+  sharpe_gross,
+  sharpe_delayed,
+  equal_sharpe,
   annual_return,
   volatility,
   sortino,
@@ -46,6 +51,10 @@ enum class Figure : std::size_t {
   worst_return,
   turnover,
   turnover_annualized,
+  holding_period,
+  trading_cost,
+  short_fee,
+  financing,
   cost_annualized,
   break_even,
   gross,
@@ -53,11 +62,16 @@ enum class Figure : std::size_t {
   names,
   effective_names,
   largest_weight,
+  sharpe_at_0bp,  // with the trades as they are, if trading cost so much
+  sharpe_at_5bp,
+  sharpe_at_10bp,
+  sharpe_at_20bp,
+  sharpe_at_50bp,
   regret,
   regret_relative,
   seconds,
 };
-constexpr std::size_t kFigures = 21;
+constexpr std::size_t kFigures = 33;
 
 struct FigureInfo {
   std::string_view name;  // "sharpe_annualized", as metrics.json has it
@@ -92,9 +106,15 @@ struct Entry {
   Index ruined = 0;  // of done
   std::array<MeanAndSd, kFigures> figures = {};
   // Daily excess returns averaged over the done cells, on the days that all of them have and that
-  // count for the statistics.
+  // count for the statistics; and what these paid and traded, and equal weights earned above the
+  // risk-free rate, averaged likewise. The last is empty where a cell does not have it.
   std::vector<std::string> dates;
-  std::vector<double> excess;
+  std::vector<double> excess, trading_costs, turnover, equal;
+  // How far that can be trusted, per day: the Sharpe ratio of `excess`, the same less that of equal
+  // weights, alpha and beta against them, and the Sharpe ratio at other costs. Not computed where a
+  // run ended in ruin, and of fewer than ten days.
+  backtest::SharpeInterval interval;
+  backtest::AfterCosts after_costs;
 
   Index planned() const { return static_cast<Index>(cells.size()); }
   const MeanAndSd& operator[](Figure figure) const {
@@ -146,6 +166,11 @@ struct Summary {
   static constexpr std::size_t kMostPlanned = 2'000;
   std::vector<Comparison> planned;
   std::size_t pairs_left_out = 0;
+  // Intervals after costs, of every entry unless there are more of them than this. The ends of an
+  // interval need fewer resamples than a small p.
+  static constexpr std::size_t kMostJudged = 1'000;
+  static constexpr Index kMostResamples = 2'000;
+  bool judged = true;
   Index replications = 0;
 
   std::span<const Entry> of_group(Index group) const;

@@ -62,9 +62,15 @@ struct Column {
 };
 
 struct Row {
+  // What a cell of the row is, in that column.
+  const std::string& figure_in(const Column& column) const {
+    return figure.empty() ? column.figure : figure;
+  }
+
   // What the row is of, for CSV; "" and 0 where it does not apply.
   std::string market = {}, k_given = {}, method = {}, seed = {};
   std::string against = {};  // the method that a test compares `method` with
+  std::string figure = {};   // of its cells, where it is not that of their columns
   Index assets = 0, k = 0;
   Index item = 0;                     // from 1, where all of the above may be alike in several rows
   std::vector<TableCell> cells = {};  // as many as columns

@@ -55,7 +55,8 @@ struct Grid {
   std::string ks_given_as;      // "--k"; "": by the preset
   std::vector<MethodGrid> methods;
   std::vector<std::uint64_t> seeds;
-  std::string toml;  // the description, whole: grid_of reads it back to the same grid
+  bool trades_freely = false;  // by the preset: trading costs nothing, as in the paper
+  std::string toml;            // the description, whole: grid_of reads it back to the same grid
 };
 
 // `values`: of the command study. The tables are those of `toml` (the text of --config; "" for

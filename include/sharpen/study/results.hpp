@@ -76,7 +76,17 @@ struct Cell {
   backtest::Metrics metrics;
   std::optional<backtest::Regret> regret;  // of pfl and dfl
   backtest::Run run;                       // weights and daily columns; no trades
+  // (P) after costs, as BacktestResult has them; empty in files of earlier versions.
+  std::vector<double> delayed_returns, equal_returns;
   std::vector<std::string> warnings;
+
+  // Views of the daily columns, for metrics(); valid as long as the cell.
+  backtest::Track track(double periods_per_year) const {
+    backtest::Track out = run.track(periods_per_year);
+    out.delayed = delayed_returns;
+    out.equal = equal_returns;
+    return out;
+  }
 };
 
 struct Results {

@@ -6,7 +6,7 @@ const Lines = (() => {
 
   const charts = new Set();
   const formats = { year: "numeric", month: "short", day: "numeric", timeZone: "UTC" };
-  const day = (time) => new Intl.DateTimeFormat("en-GB", formats).format(new Date(time));
+  const day = (date) => new Intl.DateTimeFormat("en-GB", formats).format(date);
 
   // Columns of methods as rows of days: [Date, value of each method or null].
   function rowsOf(columns) {
@@ -26,10 +26,10 @@ const Lines = (() => {
     const values = row === null ? null : chart.rows[row];
     if (!values) return chart.readout.replaceChildren(chart.idle || "");
     chart.readout.replaceChildren(
-      Page.make("span", {}, day(values[0].getTime())),
+      Page.make("span", {}, (chart.nameOf || day)(values[0])),
       ...chart.methods.map((method, c) => {
         const item = Page.make("span");
-        const text = chart.show(values[c + 1] ?? NaN);
+        const text = (chart.tell || chart.show)(values[c + 1] ?? NaN);
         item.append(Look.swatch(method), " " + Study.methods[method].label + " " + text);
         return item;
       }),
@@ -79,9 +79,10 @@ const Lines = (() => {
     say(chart, row);
   }
 
-  // options: family, methods, columns, show (a value as text), percent, readout, idle, plus dygraphs' own.
-  function draw(div, { dygraph = {}, columns, ...rest }) {
-    const chart = { ...rest, div, rows: rowsOf(columns) };
+  // options: family, methods, columns of days or rows of anything else, show (a value as text), tell
+  // (likewise, in the readout), nameOf (a row), percent, readout, idle, plus dygraphs' own.
+  function draw(div, { dygraph = {}, columns, rows, ...rest }) {
+    const chart = { ...rest, div, rows: rows ?? rowsOf(columns) };
     drop(div);
     if (chart.rows.length === 0) {
       div.replaceChildren(Page.make("p", { class: "note" }, "Nothing to draw."));
@@ -98,7 +99,7 @@ const Lines = (() => {
       connectSeparatedPoints: true,
       ...style(chart),
       axes: {
-        x: { drawGrid: false },
+        x: { drawGrid: false, ...chart.x },
         y: { axisLabelWidth: 60, axisLabelFormatter: (y) => tick(chart, y), ...chart.y },
       },
       highlightCallback: (_, time, __, row) => {

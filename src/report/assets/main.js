@@ -69,6 +69,7 @@
     common("drawdown", counted(Study.drawdown), (d) => percent(d, 0), { yRangePad: 8 });
     const rolling = (r) => Study.rolling(r, chosen.window, riskFree, periodsPerYear);
     common("rolling", counted(rolling), (s) => number(s, 1));
+    Costs.draw(get("at-cost"), get("at-cost-readout"), group(), visible());
   }
 
   // Decision-focused methods against the prediction-focused ones with the same optimizer, and
