@@ -53,9 +53,11 @@ void run_doctor(const Values& values) {
 std::string simulate_text(const command::SimulateAnswer& answer) {
   const market::Panel& prices = answer.market.prices;
   const double predictability = answer.settings.predictability;
-  const std::string kind = predictability == 0.0
-                               ? "a null market: every expected return is zero"
-                               : fmt::format("predictability {}", shortest(predictability));
+  std::string kind = predictability == 0.0
+                         ? "a null market: every expected return is zero"
+                         : fmt::format("predictability {}", shortest(predictability));
+  if (const std::optional<double> life = answer.settings.signal_life; life && predictability != 0.0)
+    kind += fmt::format(", signal life {} days", shortest(*life));
   return fmt::format("Wrote {}: {}, {} days from {} to {}; seed {}, {}.\n",
                      printable(answer.out, answer.out.size()), counted(prices.n(), "asset"),
                      prices.rows(), prices.dates.front(), prices.dates.back(), answer.settings.seed,

@@ -13,27 +13,16 @@ namespace {
 
 using learn::Model;
 
-struct Spread {
-  double mean = 0.0, sd = 0.0;
-};
-
-Spread spread(const std::vector<double>& x) {
-  Spread out;
-  for (const double v : x) out.mean += v / static_cast<double>(x.size());
-  for (const double v : x) out.sd += (v - out.mean) * (v - out.mean);
-  out.sd = x.size() > 1 ? std::sqrt(out.sd / static_cast<double>(x.size() - 1)) : 0.0;
-  return out;
-}
-
+// All members were judged together, and have one epoch.
 std::string validation_text(const Model& model) {
   if (model.validation_from.empty()) return "none: all epochs were run";
-  std::vector<double> sharpes;
-  for (const learn::Member& member : model.members)
-    sharpes.push_back(member.yearly_sharpe(model.periods_per_year).value_or(std::nan("")));
-  const Spread s = spread(sharpes);
-  return fmt::format("from {}: Sharpe {:.2f}{} annualised, which chose the epoch and flatters",
-                     model.validation_from, s.mean,
-                     sharpes.size() > 1 ? fmt::format(" ± {:.2f} (sd over members)", s.sd) : "");
+  return fmt::format(
+      "from {}: Sharpe {:.2f} annualised, of the ensemble, after costs of {} bp; it chose the "
+      "epoch "
+      "and flatters",
+      model.validation_from,
+      model.members.front().yearly_sharpe(model.periods_per_year).value_or(std::nan("")),
+      shortest(model.settings.train_cost_bps));
 }
 
 // "12 345 678" is easier to read than 12345678.
@@ -82,17 +71,14 @@ std::string line(std::string_view name, const std::string& text) {
 
 std::string train_text(const command::TrainAnswer& answer) {
   const Model& model = answer.model;
-  std::string epochs;
-  for (const learn::Member& member : model.members)
-    epochs +=
-        fmt::format("{}{} of {}", epochs.empty() ? "" : ", ", member.best_epoch, member.epochs);
+  const learn::Member& any = model.members.front();
   std::string out =
       fmt::format("{} {}: {}, {}, {} to {}\n\n", answer.values.text("framework"),
                   name(model.settings.network), counted(model.n(), "asset"),
                   counted(model.samples, "sample"), model.first_date, model.last_date);
   out += line("members", fmt::format("{} of {} parameters", model.members.size(),
                                      model.settings.shape(model.n()).parameters()));
-  out += line("epochs", fmt::format("{} (best of those run, by member)", epochs));
+  out += line("epochs", fmt::format("{} of {} run", any.best_epoch, any.epochs));
   out += line("validation", validation_text(model));
   out += line("time", fmt::format("{:.1f} s", answer.seconds));
   for (const std::string& warning : answer.warnings) out += line("warning", warning);

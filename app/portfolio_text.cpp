@@ -188,17 +188,44 @@ std::string holdings_table(const command::Prediction& prediction) {
   return render_table(holdings_header(prediction), rows) + "\n";
 }
 
-std::string trades_table(const command::Prediction& prediction) {
+// A share of the wealth, in basis points.
+std::string basis_points(std::optional<double> share) {
+  return share ? fmt::format("{:.2f}", 1e4 * *share) : "-";
+}
+
+std::string trades_table(const command::Trading& trading, bool in_shares) {
+  if (trading.trades.empty()) return {};
   std::vector<std::string> header = {"trade", "from", "to", "change"};
-  if (prediction.sizes) header.emplace_back("shares");
+  if (in_shares) header.emplace_back("shares");
+  header.insert(header.end(), {"gains (bp)", "costs (bp)"});
   std::vector<std::vector<std::string>> rows;
-  for (const command::TradeRow& row : prediction.trades) {
+  for (const command::TradeRow& row : trading.trades) {
     rows.push_back({printable(row.asset, kWidestName), number_or_dash(row.from),
                     number_or_dash(row.to), number_or_dash(row.trade())});
-    if (prediction.sizes)
+    if (in_shares)
       rows.back().push_back(row.shares ? command::share_text(row.shares->trade()) : "-");
+    rows.back().insert(rows.back().end(), {basis_points(row.gain), basis_points(row.cost)});
   }
   return render_table(header, rows) + "\n";
+}
+
+std::string left_undone_table(const command::Trading& trading) {
+  if (trading.left_undone.empty()) return {};
+  std::vector<std::vector<std::string>> rows;
+  for (const command::TradeRow& row : trading.left_undone)
+    rows.push_back({printable(row.asset, kWidestName), number(row.from), number(row.to),
+                    basis_points(row.gain), basis_points(row.cost),
+                    row.pays() ? "no room" : "would not pay"});
+  return render_table({"left undone", "held", "if free", "gains (bp)", "costs (bp)", "why"}, rows) +
+         "\n";
+}
+
+std::string trading_lines(const command::Trading& trading) {
+  return fmt::format(
+      "turnover   {}\n"
+      "trading    by the rule {}; costs {} bp of the wealth, and gains are over {} periods\n",
+      number_or_dash(turnover(trading.trades)), name_of(trading.ruling.rule),
+      basis_points(trading.cost), shortest(trading.ruling.holding_horizon));
 }
 
 std::string members_line(const command::Prediction& prediction) {
@@ -218,11 +245,15 @@ std::string members_line(const command::Prediction& prediction) {
 
 std::string figures(const command::Prediction& prediction) {
   const command::Exposure& exposure = prediction.exposure;
+  const trade::Ruling& ruling = prediction.trading.ruling;
+  const std::string whose = ruling.normalizes() ? fmt::format("if the signal has one of {} a year",
+                                                              shortest(ruling.expected_sharpe))
+                                                : "as the model expects";
   return fmt::format(
-      "Sharpe     {} per period, {} annualised, as the model expects\n"
+      "Sharpe     {} per period, {} annualised, {}\n"
       "exposure   gross {}, net {}, volatility {} a year\n",
       number_or_dash(prediction.portfolio.sharpe),
-      number_or_dash(prediction.annualized(prediction.portfolio.sharpe)),
+      number_or_dash(prediction.annualized(prediction.portfolio.sharpe)), whose,
       number_or_dash(exposure.gross), number_or_dash(shown_net(exposure)),
       tenths(prediction.annualized(exposure.volatility)));
 }
@@ -238,6 +269,8 @@ std::string solve_text(const command::Solution& solution) {
   std::string out = title(solution) + "\n";
   if (!solution.held().empty()) out += holdings_table(solution) + "\n";
   if (solution.explanation && solution.rules) out += binding_table(solution);
+  if (solution.trading)
+    out += trades_table(*solution.trading, false) + left_undone_table(*solution.trading);
   // What the numbers say of themselves is not what the future will pay.
   out += fmt::format("Sharpe     {} ({}), {}\n", sharpe(portfolio.sharpe),
                      periods(solution.periods_per_year),
@@ -249,6 +282,7 @@ std::string solve_text(const command::Solution& solution) {
   if (solution.bound) out += bound_line(solution);
   out += exposure_line(solution) + limits_line(solution);
   if (solution.explanation) out += left_out_line(solution);
+  if (solution.trading) out += trading_lines(*solution.trading);
   if (solution.iterations) out += search_line(solution);
   out += fmt::format("status     {}: {}\n", name(portfolio.outcome.status), solution.status_text());
   for (const std::string& warning : solution.warnings)
@@ -261,10 +295,12 @@ std::string predict_text(const command::Prediction& prediction) {
   std::string out = title(prediction) + "\n";
   if (!prediction.held().empty()) out += holdings_table(prediction);
   if (prediction.explanation && prediction.rules) out += binding_table(prediction);
-  if (account && !prediction.trades.empty()) out += trades_table(prediction);
+  if (account)
+    out += trades_table(prediction.trading, prediction.sizes.has_value()) +
+           left_undone_table(prediction.trading);
   out += figures(prediction) + limits_line(prediction) + members_line(prediction);
   if (prediction.explanation) out += left_out_line(prediction);
-  if (account) out += fmt::format("turnover   {}\n", number_or_dash(turnover(prediction.trades)));
+  if (account) out += trading_lines(prediction.trading);
   out += fmt::format("status     {}: {}\n", name(prediction.portfolio.outcome.status),
                      prediction.status_text());
   for (const std::string& warning : prediction.warnings)

@@ -40,11 +40,16 @@ def figures(text: str) -> Dict[str, Any]:
 
 
 def _number(key: str, value: Any) -> Any:
-    if isinstance(value, list) and key == "sharpe_ci":
+    if isinstance(value, list) and key.endswith("_ci"):
         return tuple(math.nan if v is None else v for v in value)
+    if isinstance(value, dict) and key in _GROUPS:
+        return {name: _number(name, inner) for name, inner in value.items()}
+    if isinstance(value, list) and key in _GROUPS:
+        return [_number(key, inner) for inner in value]
     if value is not None or key.endswith("_date") or key in _NO_NUMBERS:
         return value
     return math.nan
 
 
-_NO_NUMBERS = ("best_left_out", "age_days", "validation_from")
+_GROUPS = ("costs", "cost_curve", "equal_weights")  # that hold numbers
+_NO_NUMBERS = ("best_left_out", "age_days", "validation_from", "cost_bps")

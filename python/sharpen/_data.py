@@ -260,3 +260,30 @@ def split(
     if not found:
         raise InputError(f"{name} has no column of numbers")
     return found, when
+
+
+def weights_by_asset(previous: Any) -> list[tuple[str, float]]:
+    """Weights that are held: a Series or dict by asset, or a DataFrame of one column."""
+    if getattr(previous, "ndim", 1) == 2 and hasattr(previous, "columns"):
+        if len(previous.columns) != 1:
+            raise InputError(
+                f"previous has {len(previous.columns)} columns; give one of weights, with the "
+                "assets as its index"
+            )
+        previous = previous[previous.columns[0]]
+    if not hasattr(previous, "items"):
+        raise TypeError(
+            f"previous is of type {type(previous).__name__}; give a Series or dict of weights by "
+            "asset, or a file"
+        )
+    found: dict[str, float] = {}
+    for asset, weight in previous.items():
+        if str(asset) in found:
+            raise InputError(f"previous: {str(asset)!r} appears more than once")
+        try:
+            found[str(asset)] = float(weight)
+        except (TypeError, ValueError):
+            raise TypeError(f"previous[{asset!r}] is no number: {weight!r}") from None
+        if not np.isfinite(found[str(asset)]):
+            raise InputError(f"previous[{asset!r}] is {weight}; give a finite number")
+    return list(found.items())

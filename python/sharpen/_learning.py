@@ -159,8 +159,15 @@ class Prediction:
 
     @property
     def trades(self) -> Any:
-        """A DataFrame with a row for each name to trade, from the weights held before."""
-        return self._frame("trades", ["from", "to", "trade"])
+        """A DataFrame with a row for each name to trade, from the weights held before, with what
+        that gains and costs as shares of the wealth."""
+        return self._frame("trades", ["from", "to", "trade", "gain", "cost"])
+
+    @property
+    def left_undone(self) -> Any:
+        """A DataFrame with a row for each name that would be traded if that were free, and is not:
+        what that would gain and cost, and why (``cost`` or ``room``)."""
+        return self._frame("left_undone", ["from", "to", "reason", "gain", "cost"])
 
     def _frame(self, key: str, columns: List[str]) -> Any:
         pandas = _panels.need_pandas(key)
@@ -235,7 +242,7 @@ def predict(
     if isinstance(previous, (str, os.PathLike)):
         given["previous"] = os.fspath(previous)
     elif previous is not None:
-        held = _weights_of(previous)
+        held = _data.weights_by_asset(previous)
     for name, file in (("out", out), ("trades", trades)):
         if file is not None:
             given[name] = _panels.path_text(file, name)
@@ -244,22 +251,3 @@ def predict(
     prediction = Prediction(found, source)
     _commands.warn(prediction.warnings)
     return prediction
-
-
-def _weights_of(previous: Any) -> List[Any]:
-    if not hasattr(previous, "items"):
-        raise TypeError(
-            f"previous is of type {type(previous).__name__}; give a Series or dict of weights by "
-            "asset, or a file"
-        )
-    found: Dict[str, float] = {}
-    for asset, weight in previous.items():
-        if str(asset) in found:
-            raise InputError(f"previous: {str(asset)!r} appears more than once")
-        try:
-            found[str(asset)] = float(weight)
-        except (TypeError, ValueError):
-            raise TypeError(f"previous[{asset!r}] is no number: {weight!r}") from None
-        if not np.isfinite(found[str(asset)]):
-            raise InputError(f"previous[{asset!r}] is {weight}; give a finite number")
-    return list(found.items())

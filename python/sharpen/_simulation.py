@@ -12,8 +12,8 @@ def simulate(*, expected: bool = False, **settings: Any) -> Any:
     """Daily prices of a simulated market, a DataFrame of dates by assets.
 
     Keyword arguments are the settings of ``sharpen simulate``: ``assets``, ``days``, ``seed``,
-    ``predictability``, ``factors``, ``start_date``. The same settings give the same prices on every
-    machine, those that the command line writes.
+    ``predictability``, ``signal_life``, ``factors``, ``start_date``. The same settings give the same
+    prices on every machine, those that the command line writes.
 
     With ``expected=True`` a pair: the prices, and the expected return of every day and asset given
     the days before (a row less than the prices), which no real market tells.

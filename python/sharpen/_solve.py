@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from ._warnings import warn
 # Keys of `sharpen solve --json` that are no figures: settings, and what has attributes of its own.
 _NO_FIGURES = (
     "sizing net form sdr sharpe_upper_bound_annualized holdings best_left_out binding_limits"
+    " trades left_undone"
 ).split()
 
 
@@ -25,6 +27,7 @@ class Portfolio:
         self._solved = solved
         told = _commands.figures(solved.json())
         self._figures = {key: value for key, value in told.items() if key not in _NO_FIGURES}
+        self._trades = {key: told.get(key) for key in ("trades", "left_undone")}
         self._columns = columns
         self._labels = _data.relabelled(solved.names, columns)
         self.names: list[Any] = list(self._labels)  # as the caller calls them
@@ -51,6 +54,31 @@ class Portfolio:
         return {name: float(w) for name, w in zip(self.names, self.array) if w != 0.0}
 
     @property
+    def trades(self) -> Any:
+        """With ``previous``: a DataFrame with a row for each name to trade, and what that gains and
+        costs as shares of the wealth (a list of dicts where pandas is not installed)."""
+        return self._table("trades", ["from", "to", "trade", "gain", "cost"])
+
+    @property
+    def left_undone(self) -> Any:
+        """With ``previous``: the names that would be traded if that were free, and are not, with
+        what that would gain and cost, and why (``cost`` or ``room``)."""
+        return self._table("left_undone", ["from", "to", "reason", "gain", "cost"])
+
+    def _table(self, key: str, columns: list[str]) -> Any:
+        rows = self.__dict__["_trades"][key]
+        if rows is None:
+            raise AttributeError(key)
+        try:
+            import pandas
+        except ImportError:
+            return rows
+        frame = pandas.DataFrame(rows, columns=["asset", *columns])
+        index = pandas.Index(_data.relabelled(list(frame["asset"]), self._columns))
+        index.names = ["asset"] if index.nlevels == 1 else index.names
+        return frame.drop(columns="asset").set_axis(index)
+
+    @property
     def support(self) -> list[Any]:
         """The assets held."""
         return list(self.holdings)
@@ -74,7 +102,10 @@ class Portfolio:
         try:
             return self.__dict__["_figures"][name]
         except KeyError:
-            raise AttributeError(f"Portfolio has no attribute {name!r}") from None
+            # Python asks here too when a property has nothing to give.
+            needs = name in ("trades", "left_undone")
+            why = " without previous=, the weights held before" if needs else ""
+            raise AttributeError(f"Portfolio has no attribute {name!r}{why}") from None
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._figures]
@@ -180,6 +211,7 @@ def solve(
     *,
     returns: Any = None,
     gross: bool = False,
+    previous: Any = None,
     **settings: Any,
 ) -> Portfolio:
     """The portfolio of at most ``k`` assets with the largest Sharpe ratio.
@@ -195,6 +227,11 @@ def solve(
     ``shrinkage``, ``sizing``, ``target_volatility``, ``net``, ``certify``, ``threads`` and so
     on; ``from_`` stands for ``from``, which Python keeps for itself.
 
+    ``previous`` holds the weights to trade from: a Series or dict by asset, or a file
+    ``asset,weight``. The portfolio is then the best one after what it costs to get there, by
+    ``rule``, ``cost_bps``, ``expected_sharpe`` and ``holding_horizon``, and has ``trades`` and
+    ``left_undone``.
+
     Raises ``InputError``, a ``ValueError``, for input that has no answer, and ``TypeError`` for
     input of the wrong type. The weights have the bits of the command line's.
     """
@@ -209,7 +246,12 @@ def solve(
     if _threads.get_threads() != 0:
         given.setdefault("threads", str(_threads.get_threads()))
     gross = _panels.switch("gross", gross)
-    portfolio = Portfolio(*_solved(prices_or_moments, returns, gross, given))
+    held = None
+    if isinstance(previous, (str, os.PathLike)):
+        given["previous"] = os.fspath(previous)
+    elif previous is not None:
+        held = _data.weights_by_asset(previous)
+    portfolio = Portfolio(*_solved(prices_or_moments, returns, gross, given, held))
     warn(portfolio.warnings)
     return portfolio
 
@@ -221,7 +263,7 @@ def _count(k: Any) -> str:
 
 
 def _solved(
-    data: Any, returns: Any, gross: bool, given: dict[str, str]
+    data: Any, returns: Any, gross: bool, given: dict[str, str], held: Any
 ) -> tuple[_core.Solved, np.dtype[Any], Any]:
     """The solution, the type of its weights, and what the caller calls the assets."""
     if returns is True:  # solve(table, returns=True)
@@ -235,10 +277,11 @@ def _solved(
     if gross and returns is None:
         raise InputError("gross has no meaning here; it goes with returns")
     if isinstance(data, tuple) or (isinstance(data, list) and _is_pair(data)):
-        return _from_moments(tuple(data), given)
+        return _from_moments(tuple(data), given, held)
     source = _panels.source("solve", data, returns, gross, given, padded=False)
     columns = None if source.table is None else source.table.columns
-    return _core.solve({**given, **source.settings}, source.panel), source.dtype, columns
+    solved = _core.solve({**given, **source.settings}, source.panel, held)
+    return solved, source.dtype, columns
 
 
 def _is_pair(data: list[Any]) -> bool:
@@ -247,14 +290,14 @@ def _is_pair(data: list[Any]) -> bool:
 
 
 def _from_moments(
-    pair: tuple[Any, ...], given: dict[str, str]
+    pair: tuple[Any, ...], given: dict[str, str], held: Any
 ) -> tuple[_core.Solved, np.dtype[Any], Any]:
     if len(pair) != 2:
         raise InputError(f"moments are a pair (mu, Sigma), not {len(pair)} values")
     mu, Sigma, columns = _moments(*pair)
     names = _data.numbered(len(mu)) if columns is None else [str(c) for c in columns]
     solved = _core.solve_moments(
-        _data.floats(mu, 1, "mu"), _data.floats(Sigma, 2, "Sigma"), names, given
+        _data.floats(mu, 1, "mu"), _data.floats(Sigma, 2, "Sigma"), names, given, held
     )
     return solved, _data.result_dtype(mu.dtype), columns
 

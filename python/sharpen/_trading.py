@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Union
 
 import numpy as np
 
-from . import _commands, _core, _panels, _progress, _saved, _settings
+from . import _commands, _core, _costs as _costs, _panels, _progress, _saved, _settings
 from ._core import InputError
 from ._learning import Model
 
@@ -60,7 +60,9 @@ class Backtest:
     @property
     def daily(self) -> Any:
         """A DataFrame with a row for each period: return, gross_return, cost, turnover,
-        net_exposure, gross_exposure, holdings, status, and benchmark where there is one."""
+        net_exposure, gross_exposure, holdings, status; trading_cost, short_fee and financing, which
+        add up to cost; delayed_return and equal_return, after costs, of the same trades one period
+        later and of equal weights; and benchmark where there is one."""
         return _panels.need_pandas("daily").DataFrame(self._core.columns, index=self._index())
 
     @property
@@ -105,14 +107,33 @@ class Backtest:
         return self._source.index(self._core.dates)
 
     @property
+    def cost_curve(self) -> Any:
+        """A DataFrame of sharpe_annualized, low and high (95 %) by bps: the Sharpe ratio a year if
+        trading had cost so much, with the trades as they are."""
+        pandas = _panels.need_pandas("cost_curve")
+        titles = ["bps", "sharpe_annualized", "low", "high"]
+        points = self.metrics.get("cost_curve", [])
+        return pandas.DataFrame(points, columns=titles, dtype=float).set_index("bps")
+
+    @property
     def sharpe(self) -> float:
-        """Sharpe ratio per period."""
+        """Sharpe ratio per period, after costs."""
         return float(self.metrics["sharpe"])
 
     @property
     def sharpe_annualized(self) -> float:
-        """Sharpe ratio a year."""
+        """Sharpe ratio a year, after costs."""
         return float(self.metrics["sharpe_annualized"])
+
+    @property
+    def sharpe_gross_annualized(self) -> float:
+        """Sharpe ratio a year, before costs; NaN if an older folder does not say."""
+        return float(self.metrics.get("sharpe_gross_annualized", np.nan))
+
+    @property
+    def break_even_bps(self) -> float:
+        """Cost per unit of turnover that would leave nothing; NaN without trades."""
+        return float(self.metrics.get("break_even_bps", np.nan))
 
     def save(self, folder: PathLike, force: bool = False) -> None:
         """The files of ``sharpen backtest --out``: returns.csv, weights.csv, trades.csv,
@@ -134,7 +155,7 @@ class Backtest:
         first, last = m.get("first_traded_date", dates[:1]), m.get("last_date", dates[-1:])
         return (
             f"<sharpen.Backtest {m['label']!r}: {first} to {last}, "
-            f"Sharpe {m['sharpe_annualized']:.2f} a year, return "
+            f"Sharpe {m['sharpe_annualized']:.2f} a year after costs, return "
             f"{m['return_annualized']:.1%}, drawdown {m['max_drawdown']:.1%}>"
         )
 
@@ -147,6 +168,7 @@ def backtest(
     gross: bool = False,
     signal: Any = None,
     model: Union[Model, PathLike, None] = None,
+    tradable: Optional[PathLike] = None,
     out: Optional[PathLike] = None,
     force: bool = False,
     progress: Optional[bool] = None,
@@ -159,7 +181,10 @@ def backtest(
     and ``"dfl"``, which train networks or take a ``model``, and ``"signal"``, which takes
     ``signal``: a panel of predictions, a row being for the period after its date. The other keyword
     arguments are the settings of ``sharpen backtest`` with underscores: ``k``, ``optimizer``,
-    ``lookback``, ``split``, ``rebalance``, ``cost_bps``, ``risk_free``, ``benchmark`` and so on.
+    ``lookback``, ``split``, ``rebalance``, ``rule``, ``risk_free``, ``benchmark`` and so on.
+    ``cost_bps``, 5 unless told otherwise, is a number, a file, or a dict, Series or DataFrame of
+    basis points by asset (dates by assets if they change). ``tradable`` names a CSV file, dates by
+    assets, with 0 where a name cannot be traded at the end of a period. Figures are after costs.
 
     ``out`` is a folder to write, as the command line does. The same data, settings and seed give
     the same bits as the command line.
@@ -169,6 +194,8 @@ def backtest(
     folder = None if out is None else _panels.path_text(out, "out")
     if force and folder is None:
         raise InputError("force has no meaning here; it goes with out")
+    if tradable is not None:
+        given["tradable"] = _panels.path_text(tradable, "tradable")
     if signal is not None and "framework" not in given:
         given["framework"] = "signal"
     core: Optional[_core.Model] = None

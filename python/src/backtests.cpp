@@ -78,6 +78,13 @@ nb::dict columns(const Tested& self) {
   out["gross_exposure"] = array_of(run.gross);
   out["holdings"] = array_of(run.holdings);
   out["status"] = statuses;
+  const backtest::BacktestResult& result = self.answer.result;
+  for (const auto& [title, column] :
+       {std::pair{"trading_cost", &run.trading_costs}, std::pair{"short_fee", &run.short_fees},
+        std::pair{"financing", &run.financing},
+        std::pair{"delayed_return", &result.delayed_returns},
+        std::pair{"equal_return", &result.equal_returns}})
+    if (column->size() == run.dates.size()) out[title] = array_of(*column);
   if (!run.benchmark.empty()) out["benchmark"] = array_of(run.benchmark);
   return out;
 }

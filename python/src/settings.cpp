@@ -60,6 +60,7 @@ std::string_view kind_name(settings::Kind kind) {
     case list: return "list";
     case count_or_share: return "count_or_share";
     case count_or_all: return "count_or_all";
+    case number_or_file: return "number_or_file";
   }
   return "text";
 }

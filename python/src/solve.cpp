@@ -2,6 +2,8 @@
 #include "sharpen/command/solve.hpp"
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -17,6 +19,7 @@ namespace sharpen::python {
 namespace {
 
 using settings::Values;
+using Portfolio = std::vector<std::pair<std::string, double>>;
 
 // A solution and the settings it came from, so that it can be explained later.
 struct Solved {
@@ -35,12 +38,23 @@ std::unique_ptr<Solved> solved(const SettingTexts& given, const Inputs& inputs) 
   });
 }
 
-std::unique_ptr<Solved> solve(const SettingTexts& given, const MemoryPanel* panel) {
-  return solved(given, [&] { return command::SolveInputs{.panel = copy_of(panel)}; });
+std::optional<std::vector<backtest::NamedWeight>> held(const std::optional<Portfolio>& previous) {
+  if (!previous) return std::nullopt;
+  std::vector<backtest::NamedWeight> out;
+  for (const auto& [asset, weight] : *previous) out.push_back({asset, weight});
+  return out;
+}
+
+std::unique_ptr<Solved> solve(const SettingTexts& given, const MemoryPanel* panel,
+                              const std::optional<Portfolio>& previous) {
+  return solved(given, [&] {
+    return command::SolveInputs{.panel = copy_of(panel), .previous = held(previous)};
+  });
 }
 
 std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covariance,
-                                      std::vector<std::string> tickers, const SettingTexts& given) {
+                                      std::vector<std::string> tickers, const SettingTexts& given,
+                                      const std::optional<Portfolio>& previous) {
   const ConstVec mu = view(mean);
   const ConstMat Sigma = view(covariance);
   const auto n = static_cast<Index>(mu.size());
@@ -50,7 +64,8 @@ std::unique_ptr<Solved> solve_moments(const Vector& mean, const Matrix& covarian
     return command::SolveInputs{
         .moments = market::Moments{.tickers = std::move(tickers),
                                    .mean = {mu.begin(), mu.end()},
-                                   .covariance = {Sigma.data, Sigma.data + n * n}}};
+                                   .covariance = {Sigma.data, Sigma.data + n * n}},
+        .previous = held(previous)};
   });
 }
 
@@ -128,9 +143,10 @@ void add_solve(nb::module_& module) {
       .def("reasons", &reasons)
       .def("best_left_out", &best_left_out)
       .def("binding_limits", &binding_limits);
-  module.def("solve", &solve, nb::arg("settings"), nb::arg("panel").none());
+  module.def("solve", &solve, nb::arg("settings"), nb::arg("panel").none(),
+             nb::arg("previous").none());
   module.def("solve_moments", &solve_moments, nb::arg("mu"), nb::arg("Sigma"), nb::arg("names"),
-             nb::arg("settings"));
+             nb::arg("settings"), nb::arg("previous").none() = nb::none());
 }
 
 }  // namespace sharpen::python

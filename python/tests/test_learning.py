@@ -165,15 +165,23 @@ def test_prediction_lists_holdings_and_trades(market, model, tmp_path):
     np.testing.assert_array_equal(first.trades["to"], first.weights[first.trades.index])
     for held in (first.weights, dict(first.weights)):
         again = model.predict(market, asof=asof, previous=held)
-        assert len(again.trades) == 0 and list(again.trades.columns) == ["from", "to", "trade"]
-    sold = model.predict(market, asof=asof, previous={"GONE": 0.25})
+        assert len(again.trades) == 0 and list(again.trades.columns)[:3] == ["from", "to", "trade"]
+    sold = model.predict(market.assign(GONE=7.0), asof=asof, previous={"GONE": 0.25})
     assert sold.trades.loc["GONE", "trade"] == -0.25
+    with pytest.raises(sharpen.InputError, match='there is no asset "GONE" here'):
+        model.predict(market, asof=asof, previous={"GONE": 0.25})
     out, trades = tmp_path / "w.csv", tmp_path / "t.csv"
     model.predict(market, asof=asof, out=out, trades=trades)
     written = pd.read_csv(out, index_col="asset", float_precision="round_trip")["weight"]
     assert (written == first.weights[written.index]).all()
     kept = model.predict(market, asof=asof, previous=out)
     assert len(kept.trades) == 0 and trades.read_text().startswith("asset,from,to,trade")
+    other = {first.names[0]: 0.5, first.names[1]: -0.5}
+    dear = model.predict(market, asof=asof, previous=other, cost_bps=1e6)
+    assert dict(dear.weights[dear.weights != 0]) == other and len(dear.trades) == 0
+    undone = dear.left_undone
+    assert len(undone) > 0 and undone.index.name == "asset" and set(undone["reason"]) == {"cost"}
+    assert (undone["cost"] > undone["gain"]).all()
     sized = model.predict(market, asof=asof, capital=100000)
     assert "shares" in sized.holdings
 

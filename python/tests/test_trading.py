@@ -20,6 +20,10 @@ def market():
     return sharpen.simulate(assets=10, days=320, seed=5, predictability=0.3)
 
 
+# Every signal followed at once, whatever it costs.
+AS_IT_IS = dict(rule="none", cost_bps=0, progress=False)
+
+
 def run(program, *arguments):
     ran = subprocess.run([program, *arguments], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
@@ -71,9 +75,10 @@ def test_tables_agree_with_each_other(market):
     returns = market.pct_change().loc[weights.index]
     np.testing.assert_allclose((weights * returns).sum(axis=1), daily["gross_return"], atol=1e-15)
     np.testing.assert_allclose(daily["gross_return"] - daily["cost"], daily["return"], atol=1e-18)
-    np.testing.assert_allclose(daily["cost"], daily["turnover"].fillna(0) * 1e-3, atol=1e-18)
+    np.testing.assert_allclose(daily["cost"], daily["turnover"].fillna(0) * 1e-3, atol=1e-17)
+    decided = daily["turnover"].dropna()
     traded = trades.groupby("date")["trade"].apply(lambda t: t.abs().sum())
-    np.testing.assert_allclose(traded, daily["turnover"].dropna(), rtol=1e-12)
+    np.testing.assert_allclose(traded.reindex(decided.index).fillna(0), decided, rtol=1e-12)
     assert ((weights != 0).sum(axis=1) == daily["holdings"]).all()
     assert found.wealth.iloc[-1] == pytest.approx(found.metrics["final_wealth"], rel=1e-12)
     assert "Sharpe" in repr(found) and "Sharpe" in str(found)
@@ -89,9 +94,9 @@ def test_returns_are_what_quantstats_takes(market):
 
 def test_dates_as_text_become_dates(market):
     as_text = market.set_axis(market.index.strftime("%Y-%m-%d"))
-    found = sharpen.backtest(as_text, k=3, lookback=60, progress=False).returns
+    found = sharpen.backtest(as_text, k=3, lookback=60, **AS_IT_IS).returns
     pd.testing.assert_series_equal(
-        found, sharpen.backtest(market, k=3, lookback=60, progress=False).returns, check_freq=False
+        found, sharpen.backtest(market, k=3, lookback=60, **AS_IT_IS).returns, check_freq=False
     )
 
 
@@ -100,7 +105,7 @@ def test_published_figures(data_folder):
     table = pd.read_csv(data_folder / "ff25_monthly_gross.csv", index_col=0)
     settings = dict(
         returns=table, gross=True, stats_from=2, periods_per_year=12, replications=100,
-        progress=False,
+        cost_bps=0, progress=False,
     )
     found = sharpen.backtest(
         **settings, optimizer="mssrm-long", k=10, lookback=60, min_history=5
@@ -118,7 +123,7 @@ def test_quantstats_agrees(market):
 
 
 def test_rows_without_dates_keep_their_index(market):
-    settings = dict(k=3, lookback=60, progress=False)
+    settings = dict(k=3, lookback=60, **AS_IT_IS)
     by_date = sharpen.backtest(market, **settings).returns
     by_number = sharpen.backtest(market.to_numpy(), **settings).returns
     assert list(by_number.index) == list(range(61, 320))
@@ -133,10 +138,10 @@ def test_polars_and_arrow_tables_are_read(market):
     import polars
     import pyarrow
 
-    expected = sharpen.backtest(market, k=3, lookback=60, progress=False).returns
+    expected = sharpen.backtest(market, k=3, lookback=60, **AS_IT_IS).returns
     columns = {"date": [d.date() for d in market.index], **{c: market[c].to_list() for c in market}}
     for table in (polars.DataFrame(columns), pyarrow.table(columns)):
-        found = sharpen.backtest(table, k=3, lookback=60, progress=False).returns
+        found = sharpen.backtest(table, k=3, lookback=60, **AS_IT_IS).returns
         assert (found.to_numpy() == expected.to_numpy()).all()
         assert (found.index == expected.index).all()
 
@@ -162,17 +167,17 @@ def test_signal_is_for_the_next_period(market):
     """Perfect foresight, given the day before, must win almost every day."""
     returns = market.pct_change()
     found = sharpen.backtest(
-        market, signal=returns.shift(-1).iloc[:-1].dropna(), k=3, lookback=60, progress=False
+        market, signal=returns.shift(-1).iloc[:-1].dropna(), k=3, lookback=60, **AS_IT_IS
     )
     assert found.metrics["framework"] == "signal" and found.metrics["hit_rate"] > 0.95
     array = returns.shift(-1).fillna(0.0).to_numpy()
-    again = sharpen.backtest(market.to_numpy(), signal=array, k=3, lookback=60, progress=False)
+    again = sharpen.backtest(market.to_numpy(), signal=array, k=3, lookback=60, **AS_IT_IS)
     assert again.metrics["hit_rate"] > 0.95
 
 
 def test_an_array_of_signals_goes_with_the_rows_and_columns_of_the_panel(market):
     signal = market.pct_change().shift(-1).fillna(0.0)
-    settings = dict(k=3, lookback=60, progress=False)
+    settings = dict(k=3, lookback=60, **AS_IT_IS)
     expected = sharpen.backtest(market, signal=signal, **settings)
     found = sharpen.backtest(market, signal=signal.to_numpy(), **settings)
     pd.testing.assert_frame_equal(found.weights, expected.weights)
@@ -203,7 +208,7 @@ def test_several_rows_a_day(market):
     """Of any kind of table; an hour that comes twice when clocks are put back is two rows."""
     import polars
 
-    settings = dict(k=3, lookback=60, progress=False)
+    settings = dict(k=3, lookback=60, **AS_IT_IS)
     values = sharpen.backtest(market.to_numpy(), **settings).returns.to_numpy()
     for index in (
         hourly(market),
@@ -240,7 +245,7 @@ def foresight(frame):
 
 def test_a_signal_with_moments_is_never_placed_by_its_row_number(market):
     """It would come to stand where it was not known yet."""
-    settings = dict(k=3, lookback=60, progress=False)
+    settings = dict(k=3, lookback=60, **AS_IT_IS)
     frame = market.set_axis(hourly(market))
     signal = foresight(frame)
     assert sharpen.backtest(frame, signal=signal, **settings).metrics["hit_rate"] == 1.0
@@ -271,7 +276,7 @@ def test_a_signal_with_moments_is_never_placed_by_its_row_number(market):
 
 def test_a_signal_without_dates_goes_by_the_labels_of_its_rows(market):
     """The returns of a panel of numbered rows begin with row 1, and must not be known in row 0."""
-    settings = dict(k=3, lookback=60, progress=False)
+    settings = dict(k=3, lookback=60, **AS_IT_IS)
     frame = market.reset_index(drop=True)
     known = frame.pct_change()
     expected = sharpen.backtest(frame, signal=known.fillna(0.0), **settings)
@@ -303,7 +308,7 @@ def test_a_signal_without_dates_goes_by_the_labels_of_its_rows(market):
 
 def test_dates_that_pandas_cannot_hold_stay_texts(market):
     texts = [f"{1200 + i}-01" for i in range(320)]
-    settings = dict(k=3, lookback=60, progress=False, periods_per_year=1)
+    settings = dict(k=3, lookback=60, **AS_IT_IS, periods_per_year=1)
     found = sharpen.backtest(market.set_axis(texts), **settings).returns
     assert [str(d)[:4] for d in found.index[:2]] == ["1261", "1262"]
 
@@ -368,7 +373,7 @@ def test_no_folder_is_written_over_what_is_read(market, tmp_path):
 
 
 def test_every_file_that_a_folder_may_hold_is_looked_at(market, tmp_path):
-    settings = dict(k=3, lookback=60, progress=False)
+    settings = dict(k=3, lookback=60, **AS_IT_IS)
     found = sharpen.backtest(market, benchmark=market.columns[0], **settings)
     found.save(tmp_path / "all")
     names = {file.name for file in (tmp_path / "all").iterdir()}
@@ -380,7 +385,7 @@ def test_every_file_that_a_folder_may_hold_is_looked_at(market, tmp_path):
 
 def test_rows_of_several_levels_are_counted_and_come_back(market):
     index = pd.MultiIndex.from_product([range(32), range(10)], names=["week", "slot"])
-    found = sharpen.backtest(market.set_axis(index), k=3, lookback=60, progress=False).returns
+    found = sharpen.backtest(market.set_axis(index), k=3, lookback=60, **AS_IT_IS).returns
     assert found.index.equals(index[61:]) and found.index.names == ["week", "slot"]
 
 
@@ -439,11 +444,11 @@ def test_bad_panels_are_refused(market):
 
 
 def test_read_only_and_strange_layouts_are_fine(market):
-    expected = sharpen.backtest(market, k=3, lookback=60, progress=False).returns.to_numpy()
+    expected = sharpen.backtest(market, k=3, lookback=60, **AS_IT_IS).returns.to_numpy()
     frozen = market.to_numpy().copy()
     frozen.setflags(write=False)
     for cells in (frozen, np.asfortranarray(frozen), frozen[:, ::-1][:, ::-1]):
-        found = sharpen.backtest(cells, k=3, lookback=60, progress=False).returns
+        found = sharpen.backtest(cells, k=3, lookback=60, **AS_IT_IS).returns
         assert (found.to_numpy() == expected).all()
 
 

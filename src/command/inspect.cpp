@@ -11,6 +11,7 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/solve.hpp"
 #include "sharpen/learn/framework.hpp"
+#include "sharpen/solve/registry.hpp"
 
 namespace sharpen::command {
 
@@ -46,7 +47,8 @@ Keys<Model> model_keys() {
       {"parameters", "of one member", parameters_of},
       list<Model>("members", "the networks",
                   member_keys("epochs run, and the one whose parameters were kept",
-                              "decision loss of that epoch; `null` without validation",
+                              "decision loss of the ensemble in that epoch, after costs (of the "
+                              "member, before version 3 of the format); `null` without validation",
                               "Sharpe ratio of the validation, per period and a year; it chose the "
                               "epoch and flatters"),
                   members_of),
@@ -132,11 +134,13 @@ Json model_settings(const learn::Model& model) {
   const learn::TrainSettings& s = model.settings;
   Json out;
   out["network"] = name_of(s.network);
+  out["inputs"] = name_of(s.inputs);
   out["hidden"] = s.hidden;
   out["lookback"] = s.lookback;
   out["alpha"] = s.alpha;
   out["mixing"] = name_of(s.mixing);
   out["decision-loss"] = name_of(s.decision_loss);
+  out["prediction-loss"] = name_of(s.prediction_loss);
   out["horizon"] = s.horizon;
   out["warm-start"] = s.warm_start;
   out["k"] = count_or_share(s.mandate.k);
@@ -155,6 +159,13 @@ Json model_settings(const learn::Model& model) {
     out["risk-aversion"] = s.mandate.objective.risk_aversion;
     out["limits"] = s.mandate.limits->to_toml();
   }
+  const trade::Ruling ruling = s.ruling();
+  out["rule"] = name_of(ruling.rule);
+  out["memory"] = ruling.memory;
+  out["expected-sharpe"] = ruling.expected_sharpe;
+  out["holding-horizon"] = ruling.holding_horizon;
+  out["train-block"] = s.train_block;
+  out["train-cost-bps"] = s.train_cost_bps;
   out["shrinkage"] = s.shrinkage;
   out["form"] = name_of(s.form);
   out["batch"] = s.batch;
@@ -199,6 +210,11 @@ settings::Values follow_model(const settings::Values& values, const learn::Model
   trained.erase("seed");  // of the training; a backtest draws numbers of its own
   if (model.settings.beta_final == 0.0) trained.erase("beta-final");
   trained["periods-per-year"] = model.periods_per_year;
+  // Opponents are used as published, whatever the model was trained for.
+  if (values.takes("optimizer") && solve::optimizer_named(values.text("optimizer")).published) {
+    trained.erase("rule");
+    trained.erase("memory");
+  }
   for (const auto& [name, value] : trained.items()) {
     if (!values.takes(name)) continue;
     const Origin origin = values.origin(name);

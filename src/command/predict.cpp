@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <unordered_set>
 
-#include "base/csv.hpp"
 #include "command/predict_input.hpp"
+#include "command/trading.hpp"
+#include "sharpen/backtest/learned.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
@@ -33,6 +33,19 @@ const solve::OptimizerInfo& optimizer_of(const std::string& text) {
   return row;
 }
 
+// As in training, but for what the settings say. Volatilities of the model are of its own periods.
+layer::SizingSettings sizing_of(const Values& values, const learn::Model& model,
+                                double periods_per_year) {
+  layer::SizingSettings out = model.settings.mandate.sizing;
+  const double target = out.target_volatility;
+  settings::fill(values, out);
+  if (values.has("target-volatility"))
+    out = layer::per_period(out, periods_per_year);
+  else if (periods_per_year != model.periods_per_year)
+    out.target_volatility = target * std::sqrt(model.periods_per_year / periods_per_year);
+  return out;
+}
+
 // What the settings leave open, the model says.
 solve::OptimizerSettings optimizer_settings(const Values& values,
                                             const solve::OptimizerInfo& optimizer,
@@ -42,30 +55,21 @@ solve::OptimizerSettings optimizer_settings(const Values& values,
   if (!values.has("k")) settings.k = model.settings.mandate.k;
   if (!values.has("net")) settings.net = model.settings.mandate.net;
   settings.shrinkage = prediction.shrinkage;
-  settings.sizing = layer::sizing_settings(values, prediction.periods_per_year);
+  settings.sizing = sizing_of(values, model, prediction.periods_per_year);
   layer::fill_limits(values, settings, &model.settings.mandate);
   solve::refuse_limits(optimizer, settings);
   return settings;
 }
 
-// Turnover counts from what is held now. Names that the model does not know are sold, whatever the
-// limits are.
+// Turnover counts from holdings (n), or, where they are empty, from nothing.
 std::optional<layer::Limits> limits_of(const solve::OptimizerSettings& settings,
-                                       const std::vector<NamedWeight>& previous,
-                                       const PredictInput& input) {
+                                       const PredictInput& input, ConstVec holdings) {
   if (!settings.limits) return std::nullopt;
   const layer::LimitBook book(settings.limits, input.model.tickers, input.returns.left_out,
                               settings.net, settings.objective.kind, input.window.to,
                               input.window.to);
   std::vector<Index> columns(at(input.model.n()));
   std::iota(columns.begin(), columns.end(), Index{0});
-  std::vector<double> holdings;
-  if (!previous.empty()) holdings.resize(columns.size());
-  for (const NamedWeight& position : previous) {
-    const auto found = std::ranges::find(input.model.tickers, position.asset);
-    if (found != input.model.tickers.end())
-      holdings[at(found - input.model.tickers.begin())] = position.weight;
-  }
   return book.at(columns, input.window.to, input.window_returns(), holdings);
 }
 
@@ -88,6 +92,19 @@ std::unique_ptr<risk::Risk> window_risk(const solve::OptimizerInfo& optimizer, r
   return risk;
 }
 
+// The signal with a memory, from the windows before this one, too: what a backtest would decide by.
+void remember(Prediction& prediction, const Threads& threads, const Control& control) {
+  const PredictInput& input = prediction.input;
+  backtest::LearnedSettings settings{.training = input.model.settings,
+                                     .periods_per_year = prediction.periods_per_year,
+                                     .memory = prediction.trading.ruling.memory};
+  settings.training.shrinkage = prediction.shrinkage;
+  const Index last = input.returns.rows() - 1;
+  const backtest::Expectations found = backtest::learned_expectations(
+      input.returns, std::span(&last, 1), settings, &input.model, threads, control);
+  for (std::size_t i = 0; i < prediction.mu.size(); ++i) prediction.mu[i] = found.values[i].value();
+}
+
 // The signal of the members, and what they think each by itself.
 void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
                  Index k, Prediction& prediction, const Threads& threads, const Control& control) {
@@ -104,35 +121,73 @@ void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSe
   prediction.mu.resize(at(n));
   prediction.agreement =
       learn::Combiner(*prediction.risk).run(*prediction.risk, 0, mu, prediction.mu);
+  if (prediction.trading.ruling.normalizes()) remember(prediction, threads, control);
   const std::vector<Index> samples(at(members), 0);
   prediction.spread = learn::member_spread(
       solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads, control,
                           prediction.limits ? &*prediction.limits : nullptr));
 }
 
-void decide(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
-            Index k, Prediction& prediction, const Stop& stop) {
-  const solve::Problem problem{.n = prediction.n(),
-                               .k = k,
-                               .mu = prediction.mu,
-                               .risk = prediction.risk.get(),
-                               .limits = prediction.limits ? &*prediction.limits : nullptr,
-                               .window = prediction.input.window_returns(),
-                               .stop = stop};
-  solve::choose(optimizer, settings, problem, prediction);
+void refuse_unsolved(const Prediction& prediction) {
   const select::Portfolio& portfolio = prediction.portfolio;
   if (portfolio.outcome.status == Status::infeasible && !std::isfinite(portfolio.sharpe))
     throw InputError(fmt::format(
         "no portfolio of {} names comes near the limits; allow more names (‹-k›), or wider limits",
-        k));
+        prediction.settings.k));
   if (portfolio.outcome.status == Status::invalid_input || !std::isfinite(portfolio.sharpe))
     throw Failure(fmt::format(
         "{}: what the model expects after the returns from {} to {} is not a number; look for "
         "absurd prices (‹sharpen doctor›)",
         printable(prediction.input.file, 4 * prediction.input.file.size()),
         prediction.input.window.from, prediction.input.window.to));
-  const bool has_reasons = portfolio.outcome.status != Status::infeasible;
+}
+
+// A signal in units of the Sharpe ratio that it is believed to have becomes that ratio, per period.
+void believe(double sharpe, Prediction& prediction) {
+  for (double& mu : prediction.mu) mu *= sharpe;
+  prediction.portfolio.sharpe *= sharpe;
+  prediction.full_sharpe *= sharpe;
+  prediction.exposure.expected_return *= sharpe;
+  if (!prediction.explanation) return;
+  for (select::Reason& reason : prediction.explanation->reasons) {
+    reason.mu *= sharpe;
+    reason.sharpe_lost_if_removed *= sharpe;
+  }
+  if (auto& best = prediction.explanation->best_left_out) best->sharpe_gain *= sharpe;
+  for (select::BindingLimit& limit : prediction.explanation->binding) {
+    limit.multiplier *= sharpe;
+    limit.sharpe_cost *= sharpe;
+  }
+}
+
+// First what would be held if trading were free, then what is held after all.
+std::vector<trade::TradeReason> decide(const solve::OptimizerInfo& optimizer,
+                                       const solve::OptimizerSettings& settings, Index k,
+                                       ConstVec holdings, Prediction& prediction,
+                                       const Stop& stop) {
+  const trade::Ruling& ruling = prediction.trading.ruling;
+  const std::optional<layer::Limits> free_limits = ruling.rule == trade::Rule::none
+                                                       ? prediction.limits
+                                                       : limits_of(settings, prediction.input, {});
+  solve::Problem problem{.n = prediction.n(),
+                         .k = k,
+                         .mu = prediction.mu,
+                         .risk = prediction.risk.get(),
+                         .limits = free_limits ? &*free_limits : nullptr,
+                         .window = prediction.input.window_returns(),
+                         .stop = stop};
+  solve::choose(optimizer, settings, problem, prediction);
+  refuse_unsolved(prediction);
+  if (prediction.limits) problem.limits = &*prediction.limits;
+  const std::vector<trade::TradeReason> reasons =
+      decide_from(holdings, prediction.trading, optimizer, settings, prediction.periods_per_year,
+                  problem, prediction);
+  refuse_unsolved(prediction);
+  const bool has_reasons = prediction.portfolio.outcome.status != Status::infeasible;
   solve::measure(problem, prediction.values.flag("explain") && has_reasons, prediction);
+  if (ruling.normalizes())
+    believe(ruling.expected_sharpe / std::sqrt(prediction.periods_per_year), prediction);
+  return reasons;
 }
 
 std::vector<NamedWeight> named(const Prediction& prediction) {
@@ -143,15 +198,10 @@ std::vector<NamedWeight> named(const Prediction& prediction) {
 }
 
 // Names that are held now and that the model does not know are sold.
-void warn_of_strangers(const std::vector<NamedWeight>& previous, Prediction& prediction) {
-  const std::vector<std::string>& known = prediction.input.model.tickers;
-  std::vector<std::string> strangers, priceless;
-  for (const NamedWeight& position : previous) {
-    if (position.weight == 0.0 || std::ranges::find(known, position.asset) != known.end()) continue;
-    strangers.push_back(position.asset);
-    if (prediction.sizes && !prediction.sizes->price(position.asset))
-      priceless.push_back(position.asset);
-  }
+void warn_of_strangers(const std::vector<std::string>& strangers, Prediction& prediction) {
+  std::vector<std::string> priceless;
+  for (const std::string& asset : strangers)
+    if (prediction.sizes && !prediction.sizes->price(asset)) priceless.push_back(asset);
   if (!strangers.empty())
     prediction.warnings.push_back(fmt::format("the model does not know {}; held now, and sold",
                                               some_names(strangers, kMostNames)));
@@ -173,16 +223,14 @@ void warn_of_small_lots(Prediction& prediction) {
                     some_names(names, kMostNames)));
 }
 
-void list_trades(const std::vector<NamedWeight>& previous, Prediction& prediction) {
+void size_trades(const std::vector<trade::TradeReason>& reasons, Prediction& prediction) {
   const Values& values = prediction.values;
   if (values.has("capital"))
     prediction.sizes = Sizes{.capital = values.real("capital"),
                              .lot = static_cast<double>(values.integer("lot")),
                              .prices = prediction.input.prices};
-  prediction.trades =
-      trade_list(previous, named(prediction), prediction.sizes ? &*prediction.sizes : nullptr);
-  warn_of_strangers(previous, prediction);
-  if (prediction.sizes) warn_of_small_lots(prediction);
+  list_trades(named(prediction), prediction.input.model.tickers, reasons,
+              prediction.sizes ? &*prediction.sizes : nullptr, prediction.trading);
 }
 
 void warn(const Values& values, Prediction& prediction) {
@@ -197,17 +245,29 @@ void warn(const Values& values, Prediction& prediction) {
       warnings.push_back(
           fmt::format("‹--{}› has no effect here; it goes with {}", flag, goes_with));
   };
-  const std::string& sizing = values.text("sizing");
+  const layer::Sizing sizing = prediction.settings.sizing.kind;
   const bool aims =
       prediction.rules && prediction.settings.objective.kind == layer::Objective::expected_return;
-  idle("target-volatility", sizing == "volatility" || aims, "‹--sizing volatility›");
-  idle("offset", sizing == "budget", "‹--sizing budget›");
+  idle("target-volatility", sizing == layer::Sizing::volatility || aims, "‹--sizing volatility›");
+  idle("offset", sizing == layer::Sizing::budget, "‹--sizing budget›");
 }
 
 std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs) {
   if (inputs.previous) return std::move(*inputs.previous);
   if (!values.has("previous")) return {};
   return backtest::read_portfolio(values.text("previous"));
+}
+
+// Names of the panel that are none of the model's.
+std::vector<std::string> known_names(const PredictInput& input) {
+  std::vector<std::string> out = input.others;
+  out.insert(out.end(), input.returns.left_out.begin(), input.returns.left_out.end());
+  return out;
+}
+
+settings::NumberOrFile costs_of(const Values& values, const learn::Model& model) {
+  if (values.has("cost-bps")) return values.number_or_file("cost-bps");
+  return {.number = model.settings.train_cost_bps, .file = {}};
 }
 
 // What contradicts itself whatever the files hold.
@@ -231,15 +291,8 @@ void write_files(const Prediction& prediction) {
     write_file(values.text("out"),
                backtest::portfolio_csv(positions, prediction.input.model.tickers));
   if (values.has("trades"))
-    write_file(values.text("trades"), trade_csv(prediction.trades, prediction.sizes.has_value()));
-}
-
-TradeRow row_of(const std::string& asset, double from, double to, const Sizes* sizes) {
-  TradeRow row{.asset = asset, .from = from, .to = to};
-  if (sizes == nullptr) return row;
-  if (const std::optional<double> price = sizes->price(asset))
-    row.shares = {*price, *sizes->shares(asset, from), *sizes->shares(asset, to)};
-  return row;
+    write_file(values.text("trades"),
+               trade_csv(prediction.trading.trades, prediction.sizes.has_value()));
 }
 
 }  // namespace
@@ -264,12 +317,22 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
   const solve::OptimizerSettings settings = optimizer_settings(values, optimizer, prediction);
   const Index k = settings.k.of(model.n(), "k");
   select::SelectSettings{settings.mandate(k)}.validate(model.n());
-  const std::vector<NamedWeight> previous = previous_of(values, inputs);
-  prediction.limits = limits_of(settings, previous, prediction.input);
+  Trading& trading = prediction.trading;
+  trading.previous = previous_of(values, inputs);
+  trading.ruling = ruling_of_model(values, model);
+  const std::vector<std::string> known = known_names(prediction.input);
+  std::vector<std::string> strangers;
+  const std::vector<double> holdings =
+      holdings_of(trading.previous, values.optional_text("previous").value_or(""), model.tickers,
+                  known, strangers);
+  set_costs(costs_of(values, model), model.tickers, known, prediction.input.window.to, trading);
+  prediction.limits =
+      limits_of(settings, prediction.input, trading.previous.empty() ? ConstVec() : holdings);
   prediction.risk = window_risk(optimizer, settings.form, prediction, threads);
   ask_members(optimizer, settings, k, prediction, threads, control);
-  decide(optimizer, settings, k, prediction, control.stop);
-  list_trades(previous, prediction);
+  size_trades(decide(optimizer, settings, k, holdings, prediction, control.stop), prediction);
+  warn_of_strangers(strangers, prediction);
+  if (prediction.sizes) warn_of_small_lots(prediction);
   warn(values, prediction);
   if (!prediction.refused()) write_files(prediction);
   return prediction;
@@ -292,62 +355,5 @@ double Prediction::cash() const {
 bool Prediction::refused() const {
   return values.flag("require-ok") && portfolio.outcome.status != Status::ok;
 }
-
-std::optional<double> Sizes::price(const std::string& asset) const {
-  const auto found = prices.find(asset);
-  return found == prices.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::optional<double> Sizes::shares(const std::string& asset, double weight) const {
-  const std::optional<double> each = price(asset);
-  if (!each) return std::nullopt;
-  const double count = std::round(weight * capital / *each / lot) * lot;
-  constexpr double kMost = 9007199254740992.0;  // 2^53: beyond it not every count is a number
-  if (std::abs(count) > kMost)
-    throw InputError(fmt::format(
-        "capital = {} makes more shares of {} than can be counted: its weight is {}, its price {}; "
-        "correct one of them",
-        shortest(capital), printable(asset, 24), shortest(weight), shortest(*each)));
-  return count == 0.0 ? 0.0 : count;  // no -0
-}
-
-std::vector<TradeRow> trade_list(const std::vector<backtest::NamedWeight>& held,
-                                 const std::vector<backtest::NamedWeight>& wanted,
-                                 const Sizes* sizes) {
-  std::unordered_map<std::string, double> from;
-  for (const backtest::NamedWeight& position : held) from[position.asset] = position.weight;
-  std::vector<TradeRow> rows;
-  std::unordered_set<std::string> seen;
-  const auto add = [&](const std::string& asset, double to) {
-    const auto found = from.find(asset);
-    const double before = found == from.end() ? 0.0 : found->second;
-    if (seen.insert(asset).second && before != to) rows.push_back(row_of(asset, before, to, sizes));
-  };
-  for (const backtest::NamedWeight& position : wanted) add(position.asset, position.weight);
-  for (const backtest::NamedWeight& position : held) add(position.asset, 0.0);
-  return rows;
-}
-
-std::string trade_csv(const std::vector<TradeRow>& trades, bool with_shares) {
-  std::string out = with_shares ? "asset,from,to,trade,price,shares\n" : "asset,from,to,trade\n";
-  for (const TradeRow& row : trades) {
-    out += fmt::format("{},{},{},{}", csv_field(row.asset), shortest(row.from), shortest(row.to),
-                       shortest(row.trade()));
-    if (with_shares)
-      out += row.shares ? fmt::format(",{},{}", shortest(row.shares->price),
-                                      share_text(row.shares->trade()))
-                        : ",,";
-    out += "\n";
-  }
-  return out;
-}
-
-double turnover(const std::vector<TradeRow>& trades) {
-  double sum = 0.0;
-  for (const TradeRow& row : trades) sum += std::abs(row.trade());
-  return sum;
-}
-
-std::string share_text(double shares) { return fmt::format("{:.0f}", shares); }
 
 }  // namespace sharpen::command

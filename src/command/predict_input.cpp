@@ -8,8 +8,10 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "command/trading.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/trade/memory.hpp"
 
 namespace sharpen::command {
 
@@ -112,11 +114,12 @@ constexpr Index kContext = 250;
 constexpr std::size_t kMostMissing = 50;
 
 // The model's columns in its order. More columns are ignored, with a word.
-void match_tickers(const learn::Model& model, market::RawPanel& raw,
-                   std::vector<std::string>& warnings) {
+void match_tickers(market::RawPanel& raw, PredictInput& input) {
+  const learn::Model& model = input.model;
   const std::unordered_set<std::string_view> there(raw.panel.tickers.begin(),
                                                    raw.panel.tickers.end());
-  std::vector<std::string> missing, extra;
+  std::vector<std::string> missing;
+  std::vector<std::string>& extra = input.others;
   for (const std::string& ticker : model.tickers)
     if (!there.contains(ticker)) missing.push_back(ticker);
   if (!missing.empty())
@@ -128,7 +131,7 @@ void match_tickers(const learn::Model& model, market::RawPanel& raw,
   for (const std::string& ticker : raw.panel.tickers)
     if (!known.contains(ticker)) extra.push_back(ticker);
   if (!extra.empty())
-    warnings.push_back(
+    input.warnings.push_back(
         fmt::format("the model does not know {}; ignored", some_names(extra, kMostNames)));
   raw.panel = market::select_tickers(raw.panel, model.tickers);
 }
@@ -193,8 +196,10 @@ void refuse_gaps(const PredictInput& input) {
 void take_returns(const Values& values, market::RawPanel& raw, PredictInput& input) {
   const bool prices = raw.kind == market::PanelKind::prices;
   if (prices) keep_prices(raw.panel, input.prices);
-  match_tickers(input.model, raw, input.warnings);
-  keep_last_rows(raw.panel, input.model.settings.lookback + kContext + (prices ? 1 : 0));
+  match_tickers(raw, input);
+  const trade::Memory memory(ruling_of_model(values, input.model).memory);
+  keep_last_rows(raw.panel,
+                 input.model.settings.lookback + memory.rows() - 1 + kContext + (prices ? 1 : 0));
   const market::CleaningSettings settings = market::cleaning_settings(values, raw.kind);
   const market::Cleaned cleaning = market::cleaned(raw, settings);
   for (std::string& warning : market::summary(cleaning, settings))
@@ -226,6 +231,10 @@ void warn_of_training_dates(PredictInput& input) {
 }
 
 }  // namespace
+
+trade::Ruling ruling_of_model(const Values& values, const learn::Model& model) {
+  return ruling_of(values, model.settings.rules, solve::optimizer_named(values.text("optimizer")));
+}
 
 std::string some_names(const std::vector<std::string>& names, std::size_t most) {
   std::string text;

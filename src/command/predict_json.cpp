@@ -4,6 +4,7 @@
 #include "command/explained_keys.hpp"
 #include "command/json_keys.hpp"
 #include "command/limit_keys.hpp"
+#include "command/trade_keys.hpp"
 #include "sharpen/command/predict.hpp"
 
 namespace sharpen::command {
@@ -90,7 +91,8 @@ struct Traded {
 
 std::vector<Traded> traded(const Prediction& prediction) {
   std::vector<Traded> out;
-  for (const TradeRow& row : prediction.trades) out.push_back({&row, prediction.sizes.has_value()});
+  for (const TradeRow& row : prediction.trading.trades)
+    out.push_back({&row, prediction.sizes.has_value()});
   return out;
 }
 
@@ -101,7 +103,7 @@ Keys<Traded> trade_keys() {
       return trade.row->shares ? Json(value(*trade.row->shares)) : Json(nullptr);
     };
   };
-  return {
+  Keys<Traded> keys = {
       {"asset", "weight held, weight wanted, their difference",
        [](auto& trade) { return trade.row->asset; }},
       {"from", "", [](auto& trade) { return trade.row->from; }},
@@ -115,6 +117,9 @@ Keys<Traded> trade_keys() {
       {"shares", "their difference: what to buy, or to sell if it is negative",
        in_shares([](auto& shares) { return share_count(shares.trade()); }), kAccount},
   };
+  append(keys,
+         reason_of_trade_keys<Traded>([](const Traded& t) -> const TradeRow& { return *t.row; }));
+  return keys;
 }
 
 Keys<Prediction> figure_keys() {
@@ -206,12 +211,13 @@ Keys<Prediction> predict_keys() {
        account_keys(),
        {{"previous", "file of the weights held now; `null` for all cash",
          [](auto& p) { return setting_or_null(p.values, "previous"); }},
-        {"turnover", "Σ\\|trade\\|", [](auto& p) { return turnover(p.trades); }},
+        {"turnover", "Σ\\|trade\\|", [](auto& p) { return turnover(p.trading.trades); }},
         list<Prediction>("trades",
                          "the names whose weight changes: those wanted, in the order of the model, "
                          "then those only held now",
-                         trade_keys(), traded),
-        {"warnings", kWarningsMeaning, &Prediction::warnings}}});
+                         trade_keys(), traded)},
+       rule_keys<Prediction>(kWeights, [](const Prediction& p) { return &p.trading; }),
+       {{"warnings", kWarningsMeaning, &Prediction::warnings}}});
 }
 
 }  // namespace

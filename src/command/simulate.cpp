@@ -19,6 +19,8 @@ Keys<SimulateAnswer> simulate_keys() {
         {"seed", "the settings used ([simulation.md](simulation.md))",
          [](auto& a) { return a.settings.seed; }},
         {"predictability", "", [](auto& a) { return a.settings.predictability; }},
+        {"signal_life", "",
+         [](auto& a) { return a.settings.signal_life ? Json(*a.settings.signal_life) : Json(); }},
         {"factors", "", [](auto& a) { return a.settings.factors; }},
         {"warnings", kWarningsMeaning, [](auto&) { return Json::array(); }}}});
 }

@@ -5,8 +5,12 @@
 #include <array>
 #include <chrono>
 
+#include "base/vec.hpp"
+#include "command/predict_input.hpp"
+#include "command/trading.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/random.hpp"
+#include "sharpen/learn/ensemble.hpp"
 
 namespace sharpen::command {
 
@@ -171,6 +175,91 @@ SolveInput read_input(const Values& values, SolveInputs inputs, const Log& log) 
                        : from_panel(values, source, std::move(inputs.panel), log);
 }
 
+// Settings that only a decision from what is held listens to.
+void warn_of_idle_trading(const Values& values, Solution& solution) {
+  for (const std::string_view name : {"rule", "cost-bps", "expected-sharpe", "holding-horizon"})
+    if (values.origin(name) == Origin::flag)
+      solution.warnings.push_back(
+          fmt::format("‹--{}› has no effect here; it goes with ‹--previous›", name));
+}
+
+// From what is held: the portfolio that is best after what it costs to get there. A portfolio of
+// the window itself has no memory.
+class Rebalancing {
+ public:
+  Rebalancing(const Values& values, std::vector<backtest::NamedWeight> previous,
+              const SolveInput& input)
+      : values_(values) {
+    const solve::OptimizerInfo& optimizer = solve::optimizer_named(values.text("optimizer"));
+    trade::RuleSettings rules;
+    rules.memory = 1;
+    trading_.ruling = ruling_of(values, rules, optimizer);
+    trading_.previous = std::move(previous);
+    set_costs(values.number_or_file("cost-bps"), input.tickers, input.left_out,
+              input.window ? std::string_view(input.window->to) : "", trading_);
+    revision_.holdings =
+        holdings_of(trading_.previous, values.optional_text("previous").value_or(""), input.tickers,
+                    input.left_out, strangers_);
+    revision_.of_holdings = trading_.ruling.rule == trade::Rule::none;
+    revision_.decide = [this](auto&... of) { decide(of...); };
+  }
+  Rebalancing(const Rebalancing&) = delete;
+  Rebalancing& operator=(const Rebalancing&) = delete;
+
+  const solve::Revision& revision() const { return revision_; }
+
+  void finish(Solution& out) {
+    std::vector<backtest::NamedWeight> wanted;
+    for (const Index i : out.held())
+      wanted.push_back({out.input.tickers[at(i)], out.portfolio.weights[at(i)]});
+    list_trades(wanted, out.input.tickers, reasons_, nullptr, trading_);
+    if (!strangers_.empty())
+      out.warnings.push_back(fmt::format("left out of the problem: {}; held now, and sold",
+                                         some_names(strangers_, kMostNames)));
+    out.trading = std::move(trading_);
+  }
+
+ private:
+  // In units of the Sharpe ratio that the signal is believed to have (trade/memory.hpp): mu over
+  // the one it promises, sqrt(mu^T Sigma^-1 mu). What has the unit of mu is brought to the same.
+  void decide(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
+              const solve::Problem& problem, solve::Choice& choice) {
+    solve::OptimizerSettings scaled = settings;
+    solve::Problem believed = problem;
+    std::vector<double> q(problem.mu.size());
+    double promised = 1.0;
+    if (trading_.ruling.normalizes()) {
+      learn::Combiner(*problem.risk)
+          .run_unscaled(*problem.risk, problem.sample, ConstMat(problem.mu.data(), 1, problem.n),
+                        q);
+      believed.mu = q;
+      const double length = dot(q, q);
+      if (length > 0.0) promised = dot(problem.mu, q) / length;
+      scaled.objective.risk_aversion /= promised;
+      if (choice.portfolio.theta) *choice.portfolio.theta *= promised;
+    }
+    reasons_ = decide_from(revision_.holdings, trading_, optimizer, scaled,
+                           values_.real("periods-per-year"), believed, choice);
+    if (!choice.from_holdings) return;
+    choice.portfolio.sharpe *= promised;
+    choice.portfolio.value.reset();
+  }
+
+  const Values& values_;
+  Trading trading_;
+  std::vector<std::string> strangers_;
+  solve::Revision revision_;
+  std::vector<trade::TradeReason> reasons_;
+};
+
+Solution rebalanced(const Values& values, SolveInput input,
+                    std::vector<backtest::NamedWeight> previous, const Stop& stop) {
+  Rebalancing rebalancing(values, std::move(previous), input);
+  Solution out{solve::solve(values, std::move(input), stop, &rebalancing.revision()), {}};
+  rebalancing.finish(out);
+  return out;
+}
+
 }  // namespace
 
 Values solve_values(Values values) {
@@ -188,8 +277,17 @@ void check_solve_settings(const Values& values) {
 
 Solution solve_answer(const Values& values, SolveInputs inputs, const Log& log,
                       const Control& control) {
-  Solution solution =
-      solve::solve(values, read_input(values, std::move(inputs), log), control.stop);
+  std::optional<std::vector<backtest::NamedWeight>> previous = std::move(inputs.previous);
+  if (!previous && values.has("previous"))
+    previous = backtest::read_portfolio(values.text("previous"));
+  SolveInput input = read_input(values, std::move(inputs), log);
+  Solution solution;
+  if (previous) {
+    solution = rebalanced(values, std::move(input), std::move(*previous), control.stop);
+  } else {
+    solution = {solve::solve(values, std::move(input), control.stop), {}};
+    warn_of_idle_trading(values, solution);
+  }
   log.info(solution.status_text());
   return solution;
 }
@@ -198,16 +296,19 @@ Solution explained(Values values, const Solution& solution, const Control& contr
   values.set_flag("explain", "true");
   values.set_flag("certify", "false");
   const SolveInput& from = solution.input;
+  const auto again = [&](SolveInput input) {
+    if (!solution.trading)
+      return Solution{solve::solve(values, std::move(input), control.stop), {}};
+    input.left_out = from.left_out;
+    return rebalanced(values, std::move(input), solution.trading->previous, control.stop);
+  };
   if (!from.window) {
     market::Moments moments{from.tickers, from.mu, from.covariance};
-    return solve::solve(values, solve::moments_input(values, std::move(moments), from.file),
-                        control.stop);
+    return again(solve::moments_input(values, std::move(moments), from.file));
   }
   const Threads threads(static_cast<int>(values.integer("threads")));
   market::Panel returns = from.returns;
-  return solve::solve(values,
-                      solve::window_input(values, std::move(returns), from.file, {}, threads),
-                      control.stop);
+  return again(solve::window_input(values, std::move(returns), from.file, {}, threads));
 }
 
 }  // namespace sharpen::command

@@ -2,6 +2,7 @@
 #include "command/explained_keys.hpp"
 #include "command/json_keys.hpp"
 #include "command/limit_keys.hpp"
+#include "command/trade_keys.hpp"
 #include "sharpen/command/solve.hpp"
 
 namespace sharpen::command {
@@ -9,7 +10,7 @@ namespace sharpen::command {
 namespace {
 
 // Parts of the section: the portfolio, its bound, the relaxation it comes from, its reasons.
-enum SolvePart { kPortfolio, kBound, kRelaxation, kReasons, kLimits };
+enum SolvePart { kPortfolio, kBound, kRelaxation, kReasons, kLimits, kTrades };
 
 struct Holding {
   std::string asset;
@@ -138,6 +139,34 @@ Keys<Solution> input_keys() {
   };
 }
 
+Keys<Solution> trades_of_solution_keys() {
+  const auto of = [](auto value) {
+    return [value](const Solution& s) { return s.trading ? Json(value(*s.trading)) : absent(); };
+  };
+  Keys<TradeRow> trade = {{"asset", "ticker, weight held, weight wanted, their difference",
+                           [](const TradeRow& row) { return row.asset; }},
+                          {"from", "", [](const TradeRow& row) { return row.from; }},
+                          {"to", "", [](const TradeRow& row) { return row.to; }},
+                          {"trade", "", [](const TradeRow& row) { return row.trade(); }}};
+  append(trade, reason_of_trade_keys<TradeRow>(
+                    [](const TradeRow& row) -> const TradeRow& { return row; }));
+  Keys<Solution> keys = in_part<Solution>(
+      kTrades,
+      {{"turnover", "Σ\\|trade\\|", of([](const Trading& t) { return turnover(t.trades); })},
+       {"trades",
+        "the names whose weight changes: those wanted, in the order of the columns, then "
+        "those only held now",
+        of([trade](const Trading& t) {
+          Json out = Json::array();
+          for (const TradeRow& row : t.trades) out.push_back(json_of(trade, row));
+          return out;
+        }),
+        kTrades, listed(trade, "trades[].")}});
+  append(keys, rule_keys<Solution>(
+                   kTrades, [](const Solution& s) { return s.trading ? &*s.trading : nullptr; }));
+  return keys;
+}
+
 Keys<Solution> solve_keys() {
   Keys<Holding> holding = {{"asset", "ticker", &Holding::asset},
                            {"index", "column", &Holding::index},
@@ -155,8 +184,9 @@ Keys<Solution> solve_keys() {
         left_out_key<Solution>(
             kReasons, [](auto& s) -> auto& { return s.input.tickers; }),
         binding_key<Solution>(
-            kLimits, [](auto& s) -> auto& { return s.input.tickers; }),
-        {"warnings", kWarningsMeaning, &Solution::warnings}}});
+            kLimits, [](auto& s) -> auto& { return s.input.tickers; })},
+       trades_of_solution_keys(),
+       {{"warnings", kWarningsMeaning, &Solution::warnings}}});
 }
 
 }  // namespace
@@ -164,11 +194,12 @@ Keys<Solution> solve_keys() {
 std::string solve_json(const Solution& solution) { return json_text<solve_keys>(solution); }
 
 Section solve_section() {
-  return {"solve",
-          {"", "With `--certify`, and for `sdr`, there is also ([baselines.md](baselines.md)):",
-           "For `sdr` there is also:", "With `--explain` there is also:",
-           "Under limits there is also ([limits.md](limits.md)):"},
-          listed(solve_keys())};
+  return {
+      "solve",
+      {"", "With `--certify`, and for `sdr`, there is also ([baselines.md](baselines.md)):",
+       "For `sdr` there is also:", "With `--explain` there is also:",
+       "Under limits there is also ([limits.md](limits.md)):", "With `--previous` there is also:"},
+      listed(solve_keys())};
 }
 
 }  // namespace sharpen::command

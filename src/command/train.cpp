@@ -158,18 +158,14 @@ learn::Model train_in_memory(const Training& job, const learn::TrainControl& con
   }
 }
 
-// A member whose best epoch came before the decisions did is one of pfl.
+// An ensemble whose best epoch came before the decisions did is one of pfl.
 void warn_of_warm_starts(TrainAnswer& answer) {
   const learn::Model& model = answer.model;
   if (model.settings.alpha == 0.0) return;
-  const auto early =
-      std::count_if(model.members.begin(), model.members.end(), [&](const learn::Member& member) {
-        return member.best_epoch <= std::min(model.settings.warm_start, model.settings.epochs - 1);
-      });
-  if (early > 0)
-    answer.warnings.push_back(fmt::format(
-        "{} of {} members validated best in the warm start: they know prediction only, as pfl does",
-        early, model.members.size()));
+  if (model.members.front().best_epoch <=
+      std::min(model.settings.warm_start, model.settings.epochs - 1))
+    answer.warnings.emplace_back(
+        "the ensemble validated best in the warm start: it knows prediction only, as pfl does");
 }
 
 Training read_training(const Values& values, std::optional<market::MemoryPanel> panel,
@@ -210,9 +206,13 @@ Keys<TrainAnswer> train_keys() {
         {"validation_samples", "", [](auto& a) { return a.model.validation_samples; }},
         {"validation_from", "date of the first validated period; null without validation",
          [](auto& a) { return text_or_null(a.model.validation_from); }},
+        {"train_cost_bps",
+         "cost of trading, in basis points, in the loss of blocks and in the validation",
+         [](auto& a) { return a.model.settings.train_cost_bps; }},
         list<TrainAnswer>("members", "one object per member",
-                          member_keys("epochs run, and the one that was kept",
-                                      "decision loss of the kept epoch; null without validation",
+                          member_keys("epochs run, and the one that was kept, the same for all",
+                                      "decision loss of the ensemble in the kept epoch, after "
+                                      "costs of `train_cost_bps`; null without validation",
                                       "likewise; they chose the epoch, and flatter"),
                           [](auto& a) { return members_of(a.model); }),
         {"seed", "as given", [](auto& a) { return a.model.settings.seed; }},

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -77,7 +78,7 @@ TEST_P(EqualWeights, ReachThePublishedFigures) {
   const std::string file = testing::data_folder() + "/" + GetParam().file;
   const json answer = backtest_answer({"--returns", file, "--gross", "--framework", "rolling",
                                        "--optimizer", "equal", "--min-history", "0", "--stats-from",
-                                       "2", "--periods-per-year", "12"});
+                                       "2", "--periods-per-year", "12", "--cost-bps", "0"});
   EXPECT_NEAR(answer["sharpe"].get<double>(), GetParam().sharpe, 5e-5);
   EXPECT_NEAR(answer["final_wealth"].get<double>(), GetParam().wealth, 5e-3);
   EXPECT_NEAR(answer["sharpe_annualized"].get<double>(),
@@ -102,19 +103,21 @@ class BacktestCommand : public ::testing::Test {
 
 TEST_F(BacktestCommand, WritesFilesThatAgreeWithEachOtherAndWithTheAnswer) {
   const std::string out = folder_.path("deep/run");
-  const json answer = backtest_answer({"--returns", file_, "-k", "3", "--lookback", "20",
-                                       "--cost-bps", "20", "--rebalance", "3", "--risk-free",
-                                       "0.03", "--stats-from", "25", "--out", out});
+  const json answer = backtest_answer(
+      {"--returns",   file_,  "-k",          "3",    "--lookback",   "20", "--cost-bps",  "20",
+       "--rebalance", "3",    "--risk-free", "0.03", "--stats-from", "25", "--short-fee", "0.05",
+       "--financing", "0.04", "--out",       out});
   EXPECT_EQ(json::parse(text_of(out + "/metrics.json")), answer);
 
   std::map<std::string, Index> row_of;
   for (Index t = 0; t < 80; ++t) row_of[returns_.dates[static_cast<std::size_t>(t)]] = t;
-  std::map<std::string, double> earned, invested, traded;
+  std::map<std::string, double> earned, invested, traded, shorted;
   std::map<std::string, int> held;
   for (const Row& row : rows_of(text_of(out + "/weights.csv"))) {
     const Index asset = std::stol(row[1].substr(1));
     earned[row[0]] += std::stod(row[2]) * returns_.matrix()(row_of.at(row[0]), asset);
     invested[row[0]] += std::stod(row[2]);
+    shorted[row[0]] -= std::min(0.0, std::stod(row[2]));
     ++held[row[0]];
   }
   for (const Row& row : rows_of(text_of(out + "/trades.csv"))) {
@@ -126,11 +129,15 @@ TEST_F(BacktestCommand, WritesFilesThatAgreeWithEachOtherAndWithTheAnswer) {
   const std::vector<Row> periods = rows_of(text_of(out + "/returns.csv"));
   ASSERT_EQ(periods.size(), 60u);
   for (const Row& row : periods) {
-    ASSERT_EQ(row.size(), 9u);
+    ASSERT_EQ(row.size(), 14u);
     const double cash = (1.0 - invested[row[0]]) * 0.03 / 252.0;
     EXPECT_NEAR(std::stod(row[2]), earned[row[0]] + cash, 1e-15);
     EXPECT_NEAR(std::stod(row[4]), traded[row[0]], 1e-13);
-    EXPECT_NEAR(std::stod(row[3]), 0.002 * traded[row[0]], 1e-15);
+    EXPECT_NEAR(std::stod(row[9]), 0.002 * traded[row[0]], 1e-15);
+    EXPECT_NEAR(std::stod(row[10]), 0.05 / 252.0 * shorted[row[0]], 1e-15);
+    EXPECT_NEAR(std::stod(row[11]), 0.04 / 252.0 * std::max(0.0, invested[row[0]] - 1.0), 1e-15);
+    EXPECT_NEAR(std::stod(row[3]), std::stod(row[9]) + std::stod(row[10]) + std::stod(row[11]),
+                1e-17);
     EXPECT_EQ(std::stod(row[1]), std::stod(row[2]) - std::stod(row[3]));
     EXPECT_EQ(std::stoi(row[7]), held[row[0]]);
     wealth *= 1.0 + std::stod(row[1]);
@@ -159,10 +166,40 @@ TEST_F(BacktestCommand, WritesFilesThatAgreeWithEachOtherAndWithTheAnswer) {
 TEST_F(BacktestCommand, AnswersWithTheKeysTheDocumentationLists) {
   const json answer =
       backtest_answer({"--returns", file_, "--lookback", "20", "--benchmark", "A2"});
-  for (const char* key :
-       {"schema_version", "command", "framework", "optimizer", "sharpe", "sharpe_annualized",
-        "sharpe_ci", "max_drawdown", "final_wealth", "turnover", "mean_cardinality", "n_periods",
-        "status_counts", "label", "settings", "warnings", "cleaning", "periods_per_year"})
+  for (const char* key : {"schema_version",
+                          "command",
+                          "framework",
+                          "optimizer",
+                          "sharpe",
+                          "sharpe_annualized",
+                          "sharpe_ci",
+                          "max_drawdown",
+                          "final_wealth",
+                          "turnover",
+                          "mean_cardinality",
+                          "n_periods",
+                          "status_counts",
+                          "label",
+                          "settings",
+                          "warnings",
+                          "cleaning",
+                          "periods_per_year",
+                          "sharpe_gross",
+                          "sharpe_gross_annualized",
+                          "sharpe_delay_1_annualized",
+                          "costs",
+                          "total_cost",
+                          "turnover_annualized",
+                          "mean_holding_period",
+                          "break_even_bps",
+                          "equal_weights",
+                          "cost_curve",
+                          "rule",
+                          "memory",
+                          "expected_sharpe",
+                          "holding_horizon",
+                          "delay",
+                          "cost_bps"})
     EXPECT_TRUE(answer.contains(key)) << key;
   EXPECT_EQ(answer["schema_version"], 1);
   EXPECT_EQ(answer["command"], "backtest");
@@ -179,9 +216,53 @@ TEST_F(BacktestCommand, AnswersWithTheKeysTheDocumentationLists) {
   };
   for (const auto& [key, value] : answer.items()) {
     documented(key);
-    if ((key == "benchmark" || key == "cleaning") && value.is_object())
+    if (key != "settings" && key != "status_counts" && value.is_object())
       for (const auto& [inner, ignored] : value.items()) documented(key + "." + inner);
   }
+}
+
+TEST_F(BacktestCommand, ChargesFiveBasisPointsUnlessToldOtherwise) {
+  const std::vector<std::string> flags = {"--returns", file_, "--lookback", "20", "-k", "2"};
+  const json answer = backtest_answer(flags);
+  EXPECT_EQ(answer["cost_bps"], 5.0);
+  EXPECT_EQ(answer["rule"], "cost");
+  EXPECT_EQ(answer["delay"], 0);
+  EXPECT_GT(answer["memory"], 1);
+  EXPECT_GT(answer["sharpe_gross_annualized"], answer["sharpe_annualized"]);
+  const json& costs = answer["costs"];
+  EXPECT_NEAR(costs["trading"].get<double>(),
+              5e-4 * answer["turnover_annualized"].get<double>() * 60.0 / 252.0, 1e-15);
+  EXPECT_EQ(costs["short_fee"], 0.0);
+  EXPECT_EQ(costs["financing"], 0.0);
+  EXPECT_EQ(answer["total_cost"], costs["trading"]);
+  ASSERT_EQ(answer["cost_curve"].size(), 11u);
+  const json& own = answer["cost_curve"][1];
+  EXPECT_NEAR(own["sharpe_annualized"].get<double>(), answer["sharpe_annualized"].get<double>(),
+              1e-12);
+  EXPECT_NEAR(own["low"].get<double>(), std::sqrt(252.0) * answer["sharpe_ci"][0].get<double>(),
+              1e-11);
+  std::vector<std::string> published = flags;
+  published.insert(published.end(), {"--optimizer", "oscar"});
+  EXPECT_EQ(backtest_answer(published)["rule"], "none");
+  EXPECT_EQ(backtest_answer(published)["memory"], 1);
+}
+
+TEST_F(BacktestCommand, TakesCostsFromAFile) {
+  std::string rates = "asset,bps\n";
+  for (const std::string& ticker : returns_.tickers) rates += ticker + ",12\n";
+  const std::string costs = folder_.file("costs.csv", rates);
+  const std::vector<std::string> flags = {"--returns", file_, "--lookback", "20",
+                                          "-k",        "2",   "--cost-bps", "12"};
+  std::vector<std::string> by_file = flags;
+  by_file.back() = costs;
+  json one = backtest_answer(flags), many = backtest_answer(by_file);
+  EXPECT_EQ(many["cost_bps"], costs);
+  for (json* answer : {&one, &many}) {
+    answer->erase("cost_bps");
+    (*answer)["settings"].erase("cost-bps");
+  }
+  EXPECT_EQ(one, many);
+  EXPECT_THAT(backtest_run(by_file).out, HasSubstr("after the rates of "));
 }
 
 TEST_F(BacktestCommand, PrintsTheSameBytesForAnyNumberOfThreads) {
@@ -204,10 +285,48 @@ TEST_F(BacktestCommand, SaysWhatHappenedInWords) {
   const Finished run = backtest_run({"--returns", file_, "--lookback", "20", "-k", "2"});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_EQ(run.err, "");
-  EXPECT_THAT(run.out, ::testing::StartsWith("rolling swap: 6 assets, 60 periods from " +
-                                             date_of(20) + " to " + date_of(79) + "\n"));
-  for (const char* word : {"Sharpe", "95 %", "wealth", "drawdown", "turnover", "exposure"})
+  EXPECT_THAT(run.out,
+              ::testing::StartsWith(
+                  "rolling swap: 6 assets, 60 periods from " + date_of(20) + " to " + date_of(79) +
+                  "\nAfter 5 basis points, the Sharpe ratio is above zero; these periods cannot "
+                  "tell it from that of equal weights.\n\nSharpe "));
+  for (const char* word :
+       {"annualised after 5 basis points", "before costs", "with trades one period later", "95 %",
+        "wealth", "drawdown", "turnover", "a position lasts", "exposure",
+        "a year, at 5 basis points", "break-even", "alpha", "beta",
+        "rule         cost: trades must pay within"})
     EXPECT_THAT(run.out, HasSubstr(word));
+  EXPECT_LE(std::count(run.out.begin(), run.out.end(), '\n'), 22) << "one screen";
+}
+
+// Foresight is above everything, its opposite below, and equal weights are themselves.
+TEST_F(BacktestCommand, SaysFirstWhatItsIntervalsAllow) {
+  const auto second_line = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"--returns", file_, "--lookback", "20"});
+    const std::string out = backtest_run(flags).out;
+    const std::size_t first = out.find('\n') + 1;
+    return out.substr(first, out.find('\n', first) - first);
+  };
+  market::Panel oracle = returns_;
+  for (Index t = 0; t + 1 < 80; ++t)
+    for (Index j = 0; j < 6; ++j)
+      oracle.values[static_cast<std::size_t>(t * 6 + j)] = returns_.matrix()(t + 1, j);
+  const std::string known = folder_.file("known.csv", csv_of(oracle));
+  for (double& value : oracle.values) value = -value;
+  const std::string wrong = folder_.file("wrong.csv", csv_of(oracle));
+  const auto signal = [](const std::string& file) {
+    return std::vector<std::string>{"--framework", "signal", "--signal", file,         "-k",
+                                    "3",           "--rule", "none",     "--cost-bps", "0"};
+  };
+  EXPECT_EQ(second_line(signal(known)),
+            "Without costs, the Sharpe ratio is above zero and above that of equal weights.");
+  EXPECT_EQ(second_line(signal(wrong)),
+            "Without costs, the Sharpe ratio is below zero and below that of equal weights.");
+  EXPECT_EQ(second_line({"--optimizer", "equal", "--short-fee", "0.01"}),
+            "After 5 basis points, 1.0 % a year on shorts, these periods cannot tell the Sharpe "
+            "ratio from zero; it is that of equal weights.");
+  EXPECT_EQ(second_line({"--rule", "none", "--cost-bps", "9000"}).substr(0, 17),
+            "It was ruined on ");
 }
 
 TEST_F(BacktestCommand, RepeatsItselfFromItsOwnConfiguration) {
@@ -233,7 +352,7 @@ TEST_F(BacktestCommand, AnOracleSignalWinsOnlyUnderTheDateItWasKnown) {
   const std::string known = folder_.file("known.csv", csv_of(oracle));
   const auto sharpe = [&](const std::string& signal) {
     return backtest_answer({"--returns", file_, "--framework", "signal", "--signal", signal,
-                            "--lookback", "20", "-k", "3"})["sharpe"]
+                            "--lookback", "20", "-k", "3", "--rule", "none"})["sharpe"]
         .get<double>();
   };
   EXPECT_GT(sharpe(known), 1.0);

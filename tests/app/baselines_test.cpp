@@ -212,10 +212,12 @@ class RealData : public ::testing::Test {
 };
 
 TEST_F(RealData, ThePublishedCommandPrintsThePublishedFigures) {
+  const std::string file = folder_ + "/ff25_monthly_gross.csv";
   const json answer = baseline_answer(
-      {"backtest", "--returns", folder_ + "/ff25_monthly_gross.csv", "--gross", "--framework",
-       "rolling", "--optimizer", "mssrm-long", "-k", "10", "--lookback", "60", "--min-history", "5",
-       "--stats-from", "2", "--periods-per-year", "12"});
+      {"backtest",      "--returns",  file,           "--gross", "--framework",        "rolling",
+       "--optimizer",   "mssrm-long", "-k",           "10",      "--lookback",         "60",
+       "--min-history", "5",          "--stats-from", "2",       "--periods-per-year", "12",
+       "--rule",        "none",       "--cost-bps",   "0"});
   EXPECT_EQ(fmt::format("{:.4f}", answer["sharpe"].get<double>()), "0.2481");
   EXPECT_EQ(fmt::format("{:.2f}", answer["final_wealth"].get<double>()), "615.34");
   EXPECT_EQ(answer["status_counts"]["ok"], 618);

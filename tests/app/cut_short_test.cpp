@@ -251,9 +251,10 @@ class CutShortTraining : public CutShort {
  protected:
   std::vector<std::string> train(std::vector<std::string> more = {}) {
     std::vector<std::string> flags = {
-        "train", "--returns",    returns_, "--lookback", "10",  "--hidden", "4", "--batch",
-        "8",     "--epochs",     "3",      "--ensemble", "2",   "-k",       "2", "--threads",
-        "1",     "--validation", "0.3",    "--out",      model_};
+        "train", "--returns",    returns_, "--lookback", "10", "--hidden", "4", "--batch",
+        "8",     "--epochs",     "3",      "--ensemble", "2",  "-k",       "2", "--threads",
+        "1",     "--validation", "0.3",    "--horizon",  "1",  "--memory", "2", "--train-block",
+        "8",     "--out",        model_};
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -21,7 +22,7 @@ inline constexpr Index kAssets = 6, kDays = 320, kLookback = 20;
 inline constexpr const char* kLastDate = "2016-03-23";
 
 // Six assets and models for them. A model is linear without inputs: member m expects its views,
-// whatever the returns are.
+// whatever the returns are, and decisions look at nothing that is held.
 class Desk {
  public:
   Desk() : prices_(market::simulate({.assets = kAssets, .days = kDays, .seed = 3})) {
@@ -39,6 +40,19 @@ class Desk {
     market::write_panel(panel, path(name));
     return path(name);
   }
+  // With one asset more, GONE, that no model knows and that has no last price.
+  std::string prices_with_gone(const std::string& name) const {
+    market::Panel panel = prices_;
+    panel.tickers.emplace_back("GONE");
+    panel.values.clear();
+    for (Index t = 0; t < prices_.rows(); ++t) {
+      for (const double price : prices_.matrix().row(t)) panel.values.push_back(price);
+      panel.values.push_back(t + 1 < prices_.rows() ? 7.0
+                                                    : std::numeric_limits<double>::quiet_NaN());
+    }
+    prices(name, panel);
+    return name;
+  }
   learn::Model model(const std::string& name, const std::vector<std::vector<double>>& views) const {
     learn::Model model = made_model({.tickers = prices_.tickers,
                                      .network = learn::NetworkKind::joint,
@@ -49,6 +63,8 @@ class Desk {
     model.last_date = "2014-12-31";
     model.validation_from = "2014-01-02";
     model.settings.mandate.k = {.count = 2, .percent = 0.0};
+    model.settings.mandate.sizing.kind = layer::Sizing::gross;
+    model.settings.rules = {.rule = trade::Rule::none, .memory = 1};
     for (std::size_t m = 0; m < views.size(); ++m) {
       std::vector<float>& parameters = model.members[m].network.parameters;
       std::fill(parameters.begin(), parameters.end(), 0.0f);

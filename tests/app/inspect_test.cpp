@@ -42,7 +42,7 @@ TEST(Inspect, ShowsTickersDatesSettingsValidationAndVersions) {
   EXPECT_EQ(answer["schema_version"], 1);
   EXPECT_EQ(answer["command"], "inspect");
   EXPECT_EQ(answer["model"], path);
-  EXPECT_EQ(answer["format_version"], 1);
+  EXPECT_EQ(answer["format_version"], 3);
   EXPECT_EQ(answer["program_version"], build_info().version);
   EXPECT_EQ(answer["bytes"], std::filesystem::file_size(path));
   EXPECT_EQ(answer["checksum"], fmt::format("{:08x}", learn::read_model_file(path).checksum));
@@ -56,7 +56,8 @@ TEST(Inspect, ShowsTickersDatesSettingsValidationAndVersions) {
   EXPECT_EQ(answer["validation_samples"], 250);
   EXPECT_EQ(answer["validation_from"], "2019-01-02");
   EXPECT_EQ(answer["periods_per_year"], 252.0);
-  EXPECT_EQ(answer["parameters"], 4 * 3 + 3 + 3 * 2 + 2 + 2 + 1);
+  const Index inputs = model.members[0].network.shape.inputs;
+  EXPECT_EQ(answer["parameters"], inputs * 3 + 3 + 3 * 2 + 2 + 2 + 1);
   ASSERT_EQ(answer["members"].size(), 2u);
   EXPECT_EQ(answer["members"][0]["epochs"], 7);
   EXPECT_EQ(answer["members"][0]["best_epoch"], 3);
@@ -132,11 +133,11 @@ TEST(Inspect, RefusesWhatIsNoModel) {
   EXPECT_THAT(refusal({"inspect", folder.file("text", "date,A\n")}),
               HasSubstr("text: is not a model of Sharpen"));
   std::string bytes = learn::model_bytes(made_model({}));
-  bytes[8] = 3;
+  bytes[8] = 4;
   EXPECT_THAT(refusal({"inspect", folder.file("newer", bytes)}),
-              HasSubstr("newer: is a model of format version 3, and this program reads versions up "
-                        "to 2; use a newer Sharpen"));
-  bytes[8] = 1;
+              HasSubstr("newer: is a model of format version 4, and this program reads versions up "
+                        "to 3; use a newer Sharpen"));
+  bytes[8] = 3;
   bytes[100] = static_cast<char>(bytes[100] ^ 1);
   EXPECT_THAT(refusal({"inspect", folder.file("altered", bytes)}),
               HasSubstr("altered: is altered or damaged"));

@@ -79,6 +79,8 @@ TEST(Predict, HoldsWhatABacktestOfTheModelHolds) {
   model.first_date = "2010-01-04";
   model.last_date = "2014-12-31";
   model.settings.mandate.k = {.count = 2, .percent = 0.0};
+  model.settings.mandate.sizing.kind = layer::Sizing::gross;
+  model.settings.rules = {.rule = trade::Rule::none, .memory = 1};
   learn::write_model(model, desk.path("m.sharpen"));
   backtest::BacktestSettings settings;
   settings.framework = backtest::Framework::dfl;
@@ -86,6 +88,7 @@ TEST(Predict, HoldsWhatABacktestOfTheModelHolds) {
   settings.k = model.settings.mandate.k;
   settings.lookback = {.count = kLookback, .all = false};
   settings.sizing.kind = layer::Sizing::gross;
+  settings.rules = model.settings.rules;
   const backtest::BacktestResult walked = backtest::backtest(
       market::simple_returns(desk.prices()), settings, Threads(1), nullptr, {}, &model);
   for (Index period : {walked.run.periods() - 1, walked.run.periods() - 40}) {
@@ -103,6 +106,7 @@ TEST(Predict, TakesFromTheModelWhatIsNotGiven) {
   model.settings.mandate.k = {.count = 0, .percent = 50.0};
   model.settings.shrinkage = 0.3;
   model.settings.mandate.net = layer::Net::any;
+  model.settings.mandate.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.02};
   model.periods_per_year = 52.0;
   learn::write_model(model, desk.path("m.sharpen"));
   const json own = desk.predict({});
@@ -110,6 +114,8 @@ TEST(Predict, TakesFromTheModelWhatIsNotGiven) {
   EXPECT_EQ(own["shrinkage"], 0.3);
   EXPECT_EQ(own["net"], "any");
   EXPECT_EQ(own["periods_per_year"], 52.0);
+  EXPECT_EQ(own["sizing"], "volatility");
+  EXPECT_NEAR(own["volatility"], 0.02, 1e-12);
   const json given = desk.predict(
       {"-k", "1", "--shrinkage", "0.2", "--net", "positive", "--periods-per-year", "12"});
   EXPECT_EQ(given["k"], 1);
@@ -117,6 +123,7 @@ TEST(Predict, TakesFromTheModelWhatIsNotGiven) {
   EXPECT_EQ(given["shrinkage"], 0.2);
   EXPECT_EQ(given["net"], "positive");
   EXPECT_EQ(given["periods_per_year"], 12.0);
+  EXPECT_NEAR(given["volatility_annualized"], own["volatility_annualized"], 1e-12);
   desk.expect_refusal({"-k", "7"}, "k = 7 is outside [1, 6]; there are 6 assets");
 }
 

@@ -46,7 +46,7 @@ TEST(Predict, TradesFromWhatIsHeldNow) {
   const std::string held =
       desk.file("held.csv",
                 fmt::format("asset,weight\nGONE,0.125\n{},0.25\n{},-0.5\nNULL,0\n", first, other));
-  const json answer = desk.predict({"--previous", held});
+  const json answer = desk.predict({"--previous", held}, desk.prices_with_gone("gone.csv"));
   EXPECT_EQ(answer["previous"], held);
   std::map<std::string, json> trades;
   for (const json& trade : answer["trades"]) trades[trade["asset"]] = trade;
@@ -94,6 +94,13 @@ TEST(Predict, RefusesWeightsItCannotRead) {
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(run.err, StartsWith("sharpen: error: " + held + ":2:2: "));
+  const std::string& known = desk.prices().tickers[0];
+  const std::string strange = desk.file("strange.csv", "asset,weight\n" + known + "X,0.5\n");
+  const std::string out = desk.path("out.csv");
+  desk.expect_refusal({"--previous", strange, "--out", out},
+                      strange + ": there is no asset \"" + known + "X\" here; did you mean " +
+                          known + "? correct the name, or take it out");
+  EXPECT_FALSE(std::filesystem::exists(out));
 }
 
 TEST(Predict, CountsSharesInWholeLots) {
@@ -103,7 +110,8 @@ TEST(Predict, CountsSharesInWholeLots) {
   const double capital = 1e6;
   for (const double lot : {1.0, 100.0}) {
     const json answer =
-        desk.predict({"--previous", held, "--capital", "1e6", "--lot", fmt::format("{}", lot)});
+        desk.predict({"--previous", held, "--capital", "1e6", "--lot", fmt::format("{}", lot)},
+                     desk.prices_with_gone("gone.csv"));
     EXPECT_EQ(answer["capital"], capital);
     EXPECT_EQ(answer["lot"], lot);
     double invested = 0.0;

@@ -65,7 +65,7 @@ TEST(ReportCommand, PrintsTablesOfAFileOrItsFolder) {
   const std::string file = stored(folder);
   const std::string text = printed({file});
   EXPECT_THAT(text, StartsWith("Sharpen report: made by hand\n"));
-  EXPECT_THAT(text, HasSubstr("Annualised Sharpe ratio, out of sample"));
+  EXPECT_THAT(text, HasSubstr("Annualised Sharpe ratio after costs, out of sample"));
   EXPECT_THAT(text, HasSubstr("18 of 19 cells done, 1 missing"));
   EXPECT_EQ(printed({folder.path("")}), text);
   EXPECT_EQ(printed({"--study", file, "--format", "text"}), text);

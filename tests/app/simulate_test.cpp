@@ -35,6 +35,22 @@ TEST(SimulateCommand, WritesTheLibrarysMarket) {
   EXPECT_EQ(text_of(file), market::panel_csv(expected));
 }
 
+TEST(SimulateCommand, TakesASignalLife) {
+  const Folder folder;
+  const std::string file = folder.path("prices.csv");
+  const std::vector<std::string> line = {
+      "simulate", "--assets", "3", "--days", "10", "--out", file, "--signal-life", "12.5"};
+  const Finished run = run_program(line);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("predictability 0.15, signal life 12.5 days.\n"));
+  EXPECT_EQ(text_of(file),
+            market::panel_csv(market::simulate({.assets = 3, .days = 10, .signal_life = 12.5})));
+  std::vector<std::string> with_json = line;
+  with_json.push_back("--json");
+  EXPECT_EQ(json::parse(run_program(with_json).out)["signal_life"], 12.5);
+  expect_refused({"simulate", "--signal-life", "0"}, "signal-life = 0 is outside (0, 1000]");
+}
+
 TEST(SimulateCommand, PrintsThePricesWithoutAFile) {
   const Finished run = run_program({"simulate", "--assets", "2", "--days", "3"});
   EXPECT_EQ(run.exit_code, 0);
@@ -58,6 +74,7 @@ TEST(SimulateCommand, AnswersInJson) {
   EXPECT_EQ(answer["to"], "2020-03-12");
   EXPECT_EQ(answer["seed"], 0);
   EXPECT_EQ(answer["predictability"], 0.0);
+  EXPECT_TRUE(answer["signal_life"].is_null());
   EXPECT_EQ(answer["factors"], 2);
   EXPECT_TRUE(answer["warnings"].empty());
   const std::string page = text_of(std::string(SHARPEN_SOURCE_DIR) + "/docs/json.md");
@@ -84,15 +101,15 @@ TEST(SimulateCommand, RefusesWhatIsOutOfBounds) {
   expect_refused({"simulate", "--days", "1e4"}, "days = 1e4 is not a whole number");
   expect_refused({"simulate", "--predictability", "2"}, "predictability = 2 is outside [0, 1]");
   expect_refused({"simulate", "--assets", "100000", "--days", "25000"},
-                     "assets = 100000 and days = 25000 make 2500000000 prices, more than "
-                     "50000000; ask for fewer of either");
+                 "assets = 100000 and days = 25000 make 2500000000 prices, more than "
+                 "50000000; ask for fewer of either");
   expect_refused({"simulate", "--start-date", "2020-13-01"},
-                     "start-date = 2020-13-01 is not in the calendar; give YYYY-MM-DD");
+                 "start-date = 2020-13-01 is not in the calendar; give YYYY-MM-DD");
   expect_refused({"simulate", "--json"},
-                     "--json needs --out FILE: without it the prices themselves go to standard "
-                     "output");
+                 "--json needs --out FILE: without it the prices themselves go to standard "
+                 "output");
   expect_refused({"simulate", "--prices", "p.csv"},
-                     "unknown option --prices; see sharpen simulate --help");
+                 "unknown option --prices; see sharpen simulate --help");
 }
 
 TEST(SimulateCommand, LeavesNothingBehindWhereItCannotWrite) {

@@ -149,7 +149,8 @@ TEST_F(Resume, AnyNumberOfThreadsAndLittleMemoryFindTheSameBits) {
   describe();
   ASSERT_EQ(run_program(command("one", {"--threads", "1"})).exit_code, 0);
   ASSERT_EQ(run_program(command("five", {"--threads", "5"})).exit_code, 0);
-  ASSERT_EQ(run_program(command("small", {"--threads", "3", "--memory", "0.001"})).exit_code, 0);
+  ASSERT_EQ(run_program(command("small", {"--threads", "3", "--max-memory", "0.001"})).exit_code,
+            0);
   EXPECT_EQ(computed(db("five")), computed(db("one")));
   EXPECT_EQ(computed(db("small")), computed(db("one")));
 }

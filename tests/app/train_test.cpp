@@ -76,7 +76,8 @@ void expect_refused_training(const std::vector<std::string>& flags, const std::s
 
 TEST_F(TrainCommand, WritesAModelAndSaysWhatItIs) {
   const std::string model = path("said.sharpen");
-  const json answer = answer_of(train({"--out", model, "--json"}));
+  const json answer =
+      answer_of(train({"--out", model, "--json", "--horizon", "1", "--validation", "0.2"}));
   EXPECT_EQ(answer["command"], "train");
   EXPECT_EQ(answer["schema_version"], 1);
   EXPECT_EQ(answer["framework"], "dfl");
@@ -84,11 +85,15 @@ TEST_F(TrainCommand, WritesAModelAndSaysWhatItIs) {
   EXPECT_EQ(answer["k"], 3);
   EXPECT_EQ(answer["members"].size(), 2u);
   EXPECT_EQ(answer["samples"].get<int>() + answer["validation_samples"].get<int>(), 259 - 30);
+  EXPECT_EQ(answer["validation_samples"], 46);
   EXPECT_TRUE(fs::exists(model));
   EXPECT_FALSE(fs::exists(model + ".partial"));
-  const Finished text = run_program(train({"--out", model}));
-  EXPECT_EQ(text.exit_code, 0);
-  EXPECT_THAT(text.out, HasSubstr("validation"));
+  for (const auto& [share, said] : {std::pair{"0.2", "validation   from "},
+                                    std::pair{"0", "validation   none: all epochs were run"}}) {
+    const Finished text = run_program(train({"--out", model, "--validation", share}));
+    EXPECT_EQ(text.exit_code, 0);
+    EXPECT_THAT(text.out, HasSubstr(said));
+  }
 }
 
 TEST_F(TrainCommand, WithAlphaZeroIsPredictionBitForBit) {
@@ -161,18 +166,20 @@ TEST_F(TrainCommand, KeepsNothingOfATrainingThatDivergesAtOnce) {
 TEST_F(TrainCommand, KeepsTheLastGoodModelOfOneThatDivergesLater) {
   const std::string model = path("late.sharpen");
   const Finished run =
-      run_program(train({"--out",      model,      "--learning-rate",  "1",
-                         "--alpha",    "1",        "--warm-start",     "0",
-                         "--epochs",   "400",      "--validation",     "0",
-                         "--ensemble", "1",        "--network",        "joint",
-                         "--mixing",   "balanced", "--reoptimization", "restricted"}));
+      run_program(train({"--out",         model,      "--learning-rate",  "1",
+                         "--alpha",       "1",        "--warm-start",     "0",
+                         "--epochs",      "400",      "--validation",     "0",
+                         "--ensemble",    "1",        "--network",        "joint",
+                         "--mixing",      "balanced", "--reoptimization", "restricted",
+                         "--train-block", "0"}));
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.err, HasSubstr("holds the last good model"));
   EXPECT_EQ(run_program({"inspect", model}).exit_code, 0);
 }
 
 TEST_F(TrainCommand, DryRunSaysWhatItWouldTakeAndWritesNothing) {
-  const json plan = answer_of(train({"--dry-run", "--json"}));
+  const json plan = answer_of(train(
+      {"--dry-run", "--json", "--inputs", "returns", "--horizon", "1", "--validation", "0.2"}));
   EXPECT_EQ(plan["samples"].get<int>() + plan["validation_samples"].get<int>(), 259 - 30);
   EXPECT_EQ(plan["members"], 2);
   EXPECT_EQ(plan["parameters"], 31 * 16 + 17 * 8 + 9);

@@ -79,7 +79,7 @@ TEST_F(Toy, Solves) {
                                                     {"lookback", "50"},
                                                     {"explain", "true"},
                                                     {"sizing", "gross"}});
-  const solve::Solution solution =
+  const command::Solution solution =
       command::solve_answer(values, {.panel = in_memory(returns)}, Log());
   EXPECT_EQ(solution.held().size(), 2u);
   for (const Index i : solution.held()) {

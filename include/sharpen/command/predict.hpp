@@ -12,6 +12,7 @@
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/command/solve.hpp"
+#include "sharpen/command/trades.hpp"
 #include "sharpen/learn/ensemble.hpp"
 #include "sharpen/learn/model.hpp"
 #include "sharpen/market/panel.hpp"
@@ -20,48 +21,6 @@
 #include "sharpen/solve/solve.hpp"
 
 namespace sharpen::command {
-
-// From the weights held to the weights wanted: one row per name that changes, in weights and, for
-// an account of a given size, in shares.
-//   shares = round(weight * capital / price / lot) * lot,  half away from zero.
-
-// What turns weights into shares.
-struct Sizes {
-  double capital = 0.0;
-  double lot = 1.0;
-  std::unordered_map<std::string, double> prices = {};
-
-  std::optional<double> price(const std::string& asset) const;  // the last, if there is one
-  std::optional<double> shares(const std::string& asset, double weight) const;  // with a price
-};
-
-struct TradeRow {
-  struct Shares {
-    double price = 0.0, from = 0.0, to = 0.0;
-
-    double trade() const { return to - from; }
-  };
-
-  std::string asset;
-  double from = 0.0, to = 0.0;        // weights
-  std::optional<Shares> shares = {};  // with sizes and a price
-
-  double trade() const { return to - from; }
-};
-
-// Wanted names first, in their order, then names that are only held. `sizes` may be null.
-std::vector<TradeRow> trade_list(const std::vector<backtest::NamedWeight>& held,
-                                 const std::vector<backtest::NamedWeight>& wanted,
-                                 const Sizes* sizes);
-
-// asset,from,to,trade; with sizes also price,shares.
-std::string trade_csv(const std::vector<TradeRow>& trades, bool with_shares);
-
-// Sum of |trade|.
-double turnover(const std::vector<TradeRow>& trades);
-
-// A share count in full: 100000, not 1e+05.
-std::string share_text(double shares);
 
 // A model, and the panel that ends where the portfolio shall begin, its columns matched to the
 // model's assets by name.
@@ -73,6 +32,7 @@ struct PredictInput {
   std::optional<long> age;  // days from the last row to today, or to --asof
   // Last prices by name, also of names the model does not know; empty for a panel of returns.
   std::unordered_map<std::string, double> prices;
+  std::vector<std::string> others;  // names of the panel that the model does not know
   std::vector<std::string> warnings;
 
   ConstMat window_returns() const {
@@ -88,12 +48,12 @@ struct Prediction : solve::Choice {
   PredictInput input;
   std::unique_ptr<risk::Risk> risk;  // one sample: the window
   double shrinkage = 0.0;
-  std::vector<double> mu;  // (n) the members' signal
+  std::vector<double> mu;  // (n) the members' signal, as it is remembered
   std::optional<layer::Limits> limits;
   double agreement = 0.0;
   learn::MemberSpread spread;
   std::optional<Sizes> sizes;  // with --capital
-  std::vector<TradeRow> trades;
+  Trading trading;
   std::vector<std::string> warnings;
 
   Index n() const { return input.model.n(); }

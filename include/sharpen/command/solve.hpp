@@ -10,6 +10,7 @@
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/command/trades.hpp"
 #include "sharpen/market/moments.hpp"
 #include "sharpen/market/panel_input.hpp"
 #include "sharpen/solve/solve.hpp"
@@ -17,14 +18,19 @@
 namespace sharpen::command {
 
 using solve::Exposure;
-using solve::Solution;
 using solve::Window;
 
-// What the caller has in memory, one of them at most: it is not read from the files that settings
-// name.
+// The answer, ready to be shown.
+struct Solution : solve::Solution {
+  std::optional<Trading> trading;  // with --previous
+};
+
+// What the caller has in memory, one of panel and moments at most: it is not read from the files
+// that settings name.
 struct SolveInputs {
   std::optional<market::MemoryPanel> panel = {};
   std::optional<market::Moments> moments = {};
+  std::optional<std::vector<backtest::NamedWeight>> previous = {};  // beside either
 };
 
 // The example holds a few names unless -k says otherwise: 10% of twelve would be one.
