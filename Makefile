@@ -56,9 +56,10 @@ studybench: ## time the study preset paper on a simulated market of 47 assets (m
 	@tools/build release study_bench
 	@build/release/bench/study_bench paper
 
-evidence: ## train on simulated markets what docs/learning.md shows (an hour; it can be stopped)
+evidence: ## print what docs/learning.md and docs/results.md show (two hours; it can be stopped)
 	@tools/setup
-	@tools/build release learning_evidence
+	@tools/build release learning_evidence trading_evidence
+	@build/release/bench/trading_evidence build/trading.tsv $(wildcard $(or $(SHARPEN_TEST_DATA),../shared/data))
 	@build/release/bench/learning_evidence build/evidence.tsv
 
 docs: ## build the references of the interfaces: build/docs/cpp and build/docs/python

@@ -1,6 +1,6 @@
-// The evidence behind the defaults of a training (docs/learning.md), on simulated markets whose
-// seeds were used for nothing else. Every cell is one training, its result one line of a file, so
-// that a run that was stopped goes on where it was:
+// What trainings came to before costs (docs/learning.md), with the settings that were the defaults
+// when nothing traded at a cost, on simulated markets. Every cell is one training, its result one
+// line of a file, so that a run that was stopped goes on where it was:
 //   learning_evidence FILE          runs what is missing, then prints the tables
 //   learning_evidence FILE --print  prints the tables of what is there
 //
@@ -98,9 +98,18 @@ backtest::BacktestSettings backtest_settings(const Method& method, double share,
   s.k = {.count = 0, .percent = share};
   s.sizing = {.kind = layer::Sizing::volatility, .target_volatility = 0.1 / std::sqrt(252.0)};
   s.bootstrap.replications = 1;
+  s.rules = {.rule = trade::Rule::none, .memory = 1};
+  s.account.cost_bps = {};
   learn::TrainSettings& t = s.training;
   t.network = method.network;
   t.hidden = method.hidden;
+  t.inputs = learn::Inputs::returns;
+  t.prediction_loss = learn::PredictionLoss::squared;
+  t.validation = 0.2;
+  t.epochs = 30;
+  t.rules = s.rules;
+  t.train_block = 0;
+  t.train_cost_bps = 0.0;
   t.alpha = method.alpha;
   t.mixing = method.mixing;
   t.decision_loss = method.loss;
