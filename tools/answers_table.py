@@ -640,7 +640,7 @@ study-soft-nothing: study --prices small.csv --frameworks historic --optimizers 
 study-retrain-nothing: study --prices small.csv --frameworks historic --retrain 5 --out o
 study-net: study --prices small.csv --frameworks rolling --net any --sizing budget --out o
 study-history: study --prices small.csv --frameworks dfl --min-history 5 --out o
-study-memory: study --prices small.csv --memory 0 --out o
+study-memory: study --prices small.csv --max-memory 0 --out o
 study-out-file: study --prices small.csv --frameworks rolling --out small.csv
 study-changed: study changed.toml --out failed
 
