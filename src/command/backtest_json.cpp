@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "command/json_keys.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/command/backtest.hpp"
 #include "sharpen/solve/registry.hpp"
 
