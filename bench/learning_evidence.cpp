@@ -12,14 +12,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
-#include <map>
-#include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "evidence.hpp"
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/learn/train.hpp"
 #include "sharpen/market/simulate.hpp"
@@ -27,6 +24,8 @@
 namespace {
 
 using namespace sharpen;
+using bench::Moments;
+using bench::moments;
 
 constexpr int kMembers = 8;
 constexpr int kAlone = 4;  // members that are also backtested alone
@@ -128,35 +127,8 @@ market::Panel first_rows(const market::Panel& panel, Index rows) {
   return out;
 }
 
-// Results by key: "table market seed share method" -> Sharpe of the ensemble, then of each member.
-class Results {
- public:
-  explicit Results(std::string file) : file_(std::move(file)) {
-    std::ifstream in(file_);
-    for (std::string line; std::getline(in, line);) {
-      const auto tab = line.find('\t');
-      std::istringstream numbers(line.substr(tab + 1));
-      std::vector<double> values;
-      for (double x; numbers >> x;) values.push_back(x);
-      // A line that was cut short is run again.
-      if (tab != std::string::npos && values.size() == kAlone + 1)
-        found_[line.substr(0, tab)] = values;
-    }
-  }
-  bool has(const std::string& key) const { return found_.contains(key); }
-  const std::vector<double>& at(const std::string& key) const { return found_.at(key); }
-  void add(const std::string& key, const std::vector<double>& values) {
-    found_[key] = values;
-    std::ofstream out(file_, std::ios::app);
-    out << '\n' << key << '\t';
-    for (const double x : values) out << fmt::format("{:.6f} ", x);
-    out << '\n';
-  }
-
- private:
-  std::string file_;
-  std::map<std::string, std::vector<double>> found_;
-};
+// By key, "table market seed share method": the Sharpe ratio of the ensemble, then of each member.
+using Results = bench::Cells;
 
 std::string key_of(std::string_view table, std::uint64_t market, std::uint64_t seed, double share,
                    const std::string& method) {
@@ -204,7 +176,7 @@ void run_table(Results& results, std::string_view table, const std::vector<Metho
       for (const double share : shares)
         for (const Method& method : methods) {
           const std::string key = key_of(table, market, seed, share, method.name);
-          if (results.has(key)) continue;
+          if (results.find(key) != nullptr) continue;
           if (returns.dates.empty()) returns = simulated(market, kDays, 0.15);
           results.add(key, run_cell(returns, method, share, seed, threads));
           std::cerr << key << '\n';
@@ -217,7 +189,7 @@ void run_historic(Results& results, const Threads& threads) {
   for (const std::uint64_t market : kMarkets)
     for (const double share : kShares) {
       const std::string key = key_of("main", market, 0, share, "historic");
-      if (results.has(key)) continue;
+      if (results.find(key) != nullptr) continue;
       const market::Panel returns = simulated(market, kDays, 0.15);
       backtest::BacktestSettings s = backtest_settings(kMain[0], share, 0);
       s.framework = backtest::Framework::historic;
@@ -233,25 +205,10 @@ void run_null(Results& results, const Threads& threads) {
     for (const Method& method : {kMain[0], kMain[1], kMain[4]}) {
       const auto market = static_cast<std::uint64_t>(1001 + i);
       const std::string key = key_of("null", market, 1, 10.0, method.name);
-      if (results.has(key)) continue;
+      if (results.find(key) != nullptr) continue;
       results.add(key, run_cell(simulated(market, 2500, 0.0), method, 10.0, 1, threads));
       std::cerr << key << '\n';
     }
-}
-
-struct Moments {
-  double mean = 0.0, sd = 0.0;
-  std::size_t count = 0;
-
-  double standard_error() const { return sd / std::sqrt(static_cast<double>(count)); }
-};
-
-Moments moments(const std::vector<double>& x) {
-  Moments m{.count = x.size()};
-  for (const double v : x) m.mean += v / static_cast<double>(x.size());
-  for (const double v : x) m.sd += (v - m.mean) * (v - m.mean);
-  m.sd = x.size() > 1 ? std::sqrt(m.sd / static_cast<double>(x.size() - 1)) : 0.0;
-  return m;
 }
 
 enum class Kind { single, ensemble };
@@ -263,8 +220,8 @@ std::vector<double> column(const Results& results, std::string_view table, doubl
   for (const std::uint64_t market : markets_of(table))
     for (const std::uint64_t seed : kSeeds) {
       const std::string key = key_of(table, market, method == "historic" ? 0 : seed, share, method);
-      if (!results.has(key)) return {};
-      const std::vector<double>& row = results.at(key);
+      if (results.find(key) == nullptr) return {};
+      const std::vector<double>& row = *results.find(key);
       out.push_back(kind == Kind::ensemble
                         ? row[0]
                         : moments(std::vector<double>(row.begin() + 1, row.end())).mean);
@@ -280,7 +237,7 @@ double spread_of_singles(const Results& results, std::string_view table, double 
     std::vector<double> all;
     for (const std::uint64_t seed : kSeeds) {
       const auto& row =
-          results.at(key_of(table, market, method == "historic" ? 0 : seed, share, method));
+          *results.find(key_of(table, market, method == "historic" ? 0 : seed, share, method));
       all.insert(all.end(), row.begin() + 1, row.end());
     }
     variance += std::pow(moments(all).sd, 2) / static_cast<double>(std::size(kMarkets));
@@ -374,7 +331,7 @@ void print_tables(const Results& results) {
     for (int i = 0; i < kNullMarkets; ++i) {
       const std::string key =
           key_of("null", static_cast<std::uint64_t>(1001 + i), 1, 10.0, method.name);
-      if (results.has(key)) x.push_back(results.at(key)[0]);
+      if (results.find(key) != nullptr) x.push_back(results.find(key)->front());
     }
     const Moments m = moments(x);
     if (m.count > 1)
@@ -390,7 +347,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: learning_evidence FILE [--print]\n";
     return 2;
   }
-  Results results(argv[1]);
+  Results results(argv[1], kAlone + 1);
   if (argc == 2) {
     const Threads threads(0);
     const double middle[] = {15.0};

@@ -12,15 +12,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <map>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "evidence.hpp"
 #include "measure.hpp"
 #include "sharpen/command/backtest.hpp"
 #include "sharpen/market/simulate.hpp"
@@ -28,6 +26,8 @@
 namespace {
 
 using namespace sharpen;
+using bench::Moments;
+using bench::moments;
 
 using Flags = std::vector<std::pair<std::string, std::string>>;
 
@@ -64,11 +64,18 @@ struct Figures {
   }
 };
 
+// The defaults of the version without costs.
 const Flags kBefore = {{"rule", "none"},
                        {"memory", "1"},
-                       {"train-block", "0"},
+                       {"alpha", "0.5"},
+                       {"mixing", "literal"},
+                       {"prediction-loss", "squared"},
+                       {"inputs", "returns"},
                        {"horizon", "1"},
-                       {"train-cost-bps", "0"}};
+                       {"train-block", "0"},
+                       {"train-cost-bps", "0"},
+                       {"epochs", "30"},
+                       {"validation", "0.2"}};
 
 Flags with(Flags flags, const Flags& more) {
   flags.insert(flags.end(), more.begin(), more.end());
@@ -159,35 +166,7 @@ std::vector<Market> real(const std::filesystem::path& data) {
           market("sp500_20", "sp500_20_1990_2022.csv", {{"from", "2000"}})};
 }
 
-class Results {
- public:
-  explicit Results(std::string file) : file_(std::move(file)) {
-    std::ifstream in(file_);
-    for (std::string line; std::getline(in, line);) {
-      const auto tab = line.find('\t');
-      if (tab == std::string::npos) continue;
-      std::istringstream numbers(line.substr(tab + 1));
-      std::vector<double> values;
-      for (std::string x; numbers >> x;) values.push_back(std::stod(x));
-      if (values.size() >= Figures::kFixed) found_[line.substr(0, tab)] = Figures::of(values);
-    }
-  }
-  const Figures* find(const std::string& key) const {
-    const auto found = found_.find(key);
-    return found == found_.end() ? nullptr : &found->second;
-  }
-  void add(const std::string& key, const Figures& figures) {
-    found_[key] = figures;
-    std::ofstream out(file_, std::ios::app);
-    out << key << '\t';
-    for (const double x : figures.numbers()) out << fmt::format("{:.6g} ", x);
-    out << '\n';
-  }
-
- private:
-  std::string file_;
-  std::map<std::string, Figures> found_;
-};
+using Results = bench::Cells;
 
 std::string key_of(std::string_view table, const Market& market, const Method& method,
                    std::uint64_t seed) {
@@ -238,23 +217,9 @@ void run_table(Results& results, std::string_view table, const std::vector<Marke
         const auto number = static_cast<std::uint64_t>(seed);
         const std::string key = key_of(table, market, method, number);
         if (results.find(key) != nullptr) continue;
-        results.add(key, run_cell(market, method, common, number));
+        results.add(key, run_cell(market, method, common, number).numbers());
         std::cerr << key << '\n';
       }
-}
-
-struct Sample {
-  double mean = 0.0, error = 0.0;  // standard error of the mean
-};
-
-Sample sample(const std::vector<double>& x) {
-  Sample out;
-  const auto count = static_cast<double>(x.size());
-  for (const double v : x) out.mean += v / count;
-  double squares = 0.0;
-  for (const double v : x) squares += (v - out.mean) * (v - out.mean);
-  if (x.size() > 1) out.error = std::sqrt(squares / (count - 1.0) / count);
-  return out;
 }
 
 using Figure = double (*)(const Figures&);
@@ -267,12 +232,12 @@ std::vector<double> by_market(const Results& results, std::string_view table,
   for (const Market& market : markets) {
     std::vector<double> cells;
     for (int seed = 1; seed <= (method.learns ? seeds : 1); ++seed) {
-      const Figures* found =
+      const std::vector<double>* found =
           results.find(key_of(table, market, method, static_cast<std::uint64_t>(seed)));
       if (found == nullptr) return {};
-      cells.push_back(figure(*found));
+      cells.push_back(figure(Figures::of(*found)));
     }
-    out.push_back(sample(cells).mean);
+    out.push_back(moments(cells).mean);
   }
   return out;
 }
@@ -310,14 +275,15 @@ void print_table(const View& view, const std::vector<Method>& methods) {
     const std::vector<double> net = view(method, net_of);
     if (net.empty()) continue;
     fmt::print("| {} | {:.2f} ± {:.2f} | {:.2f} | {:.2f} | {:.1f} | {:.1f} | {} |\n", method.name,
-               sample(net).mean, sample(net).error, sample(view(method, gross_of)).mean,
-               sample(view(method, delayed_of)).mean, sample(view(method, turnover_of)).mean,
-               sample(view(method, break_even_of)).mean, listed(net));
+               moments(net).mean, moments(net).standard_error(),
+               moments(view(method, gross_of)).mean, moments(view(method, delayed_of)).mean,
+               moments(view(method, turnover_of)).mean, moments(view(method, break_even_of)).mean,
+               listed(net));
   }
   const std::vector<double> equal = view(methods.front(), equal_of);
   if (!equal.empty())
-    fmt::print("| equal weights | {:.2f} ± {:.2f} | | | | | {} |\n", sample(equal).mean,
-               sample(equal).error, listed(equal));
+    fmt::print("| equal weights | {:.2f} ± {:.2f} | | | | | {} |\n", moments(equal).mean,
+               moments(equal).standard_error(), listed(equal));
 }
 
 // By a t of so many markets less one.
@@ -331,8 +297,8 @@ void print_difference(const View& view, const Method& a, const Method& b) {
   if (x.empty() || y.empty()) return;
   std::vector<double> d;
   for (std::size_t i = 0; i < x.size(); ++i) d.push_back(x[i] - y[i]);
-  const Sample s = sample(d);
-  const double half = quantile(d.size()) * s.error;
+  const Moments s = moments(d);
+  const double half = quantile(d.size()) * s.standard_error();
   fmt::print("\n{} − {}: {:+.2f}, 95 % from {:+.2f} to {:+.2f}, above in {} of {} markets\n",
              a.name, b.name, s.mean, s.mean - half, s.mean + half,
              std::ranges::count_if(d, [](double v) { return v > 0.0; }), d.size());
@@ -348,23 +314,23 @@ double markets_above(const View& view, const Method& a, const Method& b) {
 void require_simulated(const View& view) {
   const Method& ours = kOurs.front();
   if (view(ours, net_of).empty()) return;
-  bench::at_least("evidence_simulated_net_sharpe", sample(view(ours, net_of)).mean, 1.0);
+  bench::at_least("evidence_simulated_net_sharpe", moments(view(ours, net_of)).mean, 1.0);
   for (const Method& other : kOurs)
     if (other.name != ours.name && other.name != "pfl")
       bench::at_least("evidence_simulated_markets_above_" + other.name,
                       markets_above(view, ours, other), 7);
-  bench::at_least("evidence_simulated_break_even_bps", sample(view(ours, break_even_of)).mean, 15);
-  bench::at_most("evidence_simulated_turnover", sample(view(ours, turnover_of)).mean, 40);
+  bench::at_least("evidence_simulated_break_even_bps", moments(view(ours, break_even_of)).mean, 15);
+  bench::at_most("evidence_simulated_turnover", moments(view(ours, turnover_of)).mean, 40);
 }
 
 void require_null(const View& view) {
   for (const Method& method : {kOurs[0], kOurs[1]}) {
     const std::vector<double> net = view(method, net_of), gross = view(method, gross_of);
     if (net.empty()) continue;
-    bench::at_most("evidence_null_net_t_" + method.name, sample(net).mean / sample(net).error,
-                   1.96);
-    bench::at_most("evidence_null_gross_t_" + method.name, sample(gross).mean / sample(gross).error,
-                   1.96);
+    bench::at_most("evidence_null_net_t_" + method.name,
+                   moments(net).mean / moments(net).standard_error(), 1.96);
+    bench::at_most("evidence_null_gross_t_" + method.name,
+                   moments(gross).mean / moments(gross).standard_error(), 1.96);
   }
 }
 
@@ -407,7 +373,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   const bool prints = arguments.back() == "--print";
-  Results results(arguments.front());
+  Results results(arguments.front(), Figures::kFixed);
   const std::filesystem::path data = arguments.size() > (prints ? 2u : 1u) ? arguments[1] : "";
   const std::vector<Market> markets = data.empty() ? std::vector<Market>() : real(data);
   const std::vector<Market> chosen_on = simulated(101, 8, 0.15, 4600);

@@ -177,10 +177,11 @@ SolveInput read_input(const Values& values, SolveInputs inputs, const Log& log) 
 
 // Settings that only a decision from what is held listens to.
 void warn_of_idle_trading(const Values& values, Solution& solution) {
-  for (const std::string_view name : {"rule", "cost-bps", "expected-sharpe", "holding-horizon"})
-    if (values.origin(name) == Origin::flag)
+  for (const settings::Setting& setting : settings::table())
+    if (setting.taken_by(settings::solve) && setting.group == settings::Group::trading &&
+        values.origin(setting.name) == Origin::flag)
       solution.warnings.push_back(
-          fmt::format("‹--{}› has no effect here; it goes with ‹--previous›", name));
+          fmt::format("‹--{}› has no effect here; it goes with ‹--previous›", setting.name));
 }
 
 // From what is held: the portfolio that is best after what it costs to get there. A portfolio of

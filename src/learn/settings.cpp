@@ -80,7 +80,7 @@ void TrainSettings::validate(Index n) const {
 }
 
 trade::Ruling TrainSettings::ruling() const {
-  return trade::ruling(rules, solve::optimizer_named("swap"));
+  return trade::ruling(rules, solve::optimizer_named(kDecider));
 }
 
 Index TrainSettings::memory_rows() const { return trade::Memory(ruling().memory).rows() - 1; }

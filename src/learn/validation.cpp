@@ -23,7 +23,7 @@ solve::OptimizerSettings decision_settings(const TrainSettings& settings) {
 const solve::OptimizerInfo& deciding(const TrainSettings& settings, const trade::Ruling& ruling) {
   return solve::optimizer_named(ruling.rule == trade::Rule::none
                                     ? select::name(select::ranking_by(settings.layer.score))
-                                    : "swap");
+                                    : kDecider);
 }
 
 }  // namespace

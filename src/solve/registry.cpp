@@ -23,6 +23,7 @@ OptimizerInfo selecting(select::Optimizer which, std::string_view label,
           .label = std::string(label),
           .sentence = std::string(sentence),
           .keeps_limits = true,
+          .selects = which,
           .seconds =
               [](double n, double k) {
                 return OptimizerInfo::covariance_seconds(n, k) + 1e-9 * 20.0 * n * k * k;

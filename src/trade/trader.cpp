@@ -14,14 +14,6 @@ namespace sharpen::trade {
 
 namespace {
 
-// The way of choosing names that an optimizer stands for; exchanges for one that has its own.
-select::Optimizer choice_of(const solve::OptimizerInfo& optimizer) {
-  using enum select::Optimizer;
-  for (const select::Optimizer which : {oscar, symmetric, greedy, swap})
-    if (select::name(which) == optimizer.name) return which;
-  return swap;
-}
-
 bool all_zero(ConstVec x) {
   return std::ranges::all_of(x, [](double value) { return value == 0.0; });
 }
@@ -45,7 +37,7 @@ Trader::Work::Work(const Ruling& ruling_, const solve::OptimizerInfo& optimizer,
                             .holding_horizon = ruling_.holding_horizon},
                            optimizer)),
       keeps_limits(optimizer.keeps_limits),
-      which(choice_of(optimizer)),
+      which(optimizer.selects.value_or(select::Optimizer::swap)),
       settings(settings_),
       horizon_sharpe(ruling.expected_sharpe / std::sqrt(periods_per_year) *
                      ruling.holding_horizon) {}

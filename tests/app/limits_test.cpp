@@ -184,7 +184,7 @@ TEST(LimitsOfBacktest, HoldAtEveryDecision) {
     const Finished run =
         run_program(Flags{"backtest"} + prices + flags + way + Flags{"--out", out});
     ASSERT_EQ(run.exit_code, 0) << run.err;
-    Index days = 0;
+    int days = 0;
     for (const auto& [date, weights] : weights_of(out + "/weights.csv")) {
       double odd = 0.0, net = 0.0, gross = 0.0;
       int even_names = 0;

@@ -57,6 +57,9 @@ enum class PredictionLoss {
 constexpr std::array<std::string_view, 2> names(PredictionLoss) { return {"squared", "risk"}; }
 constexpr std::string_view name(PredictionLoss value) { return name_of(value); }
 
+// Who decides for networks, where a rule looks at what is held.
+constexpr std::string_view kDecider = "swap";
+
 // The defaults are those of --preset default.
 struct TrainSettings {
   // Predictor.

@@ -55,6 +55,8 @@ struct OptimizerInfo {
 
   bool keeps_limits = false;  // it keeps those of a problem
   bool published = false;     // an opponent, which is used as published
+  // How it chooses names, where that is one of select.hpp's ways.
+  std::optional<select::Optimizer> selects = {};
   bool solves = true;         // `sharpen solve` takes it
   bool serves_models = true;  // it decides for a model's signal: predict, the layer of PyTorch
   bool softens = true;        // the layer's soft decision can stand in for it
