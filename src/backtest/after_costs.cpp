@@ -80,10 +80,6 @@ Moments as_they_are(const Centred& pair) {
   return out;
 }
 
-bool finite(ConstVec x) {
-  return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
-}
-
 // What each period adds to beta, (y_t - mean y) residual_t / var y, and to alpha,
 // residual_t - mean y times that: the longer of the blocks they ask for.
 double regression_block(const Centred& pair, const Line& line, double variance) {
@@ -108,7 +104,7 @@ Regression regression(ConstVec e, ConstVec b, const BootstrapSettings& settings,
                       const Threads& threads) {
   check_pair(e.size(), b.size());
   settings.validate(static_cast<Index>(e.size()));
-  if (e.size() < 3 || !finite(e) || !finite(b)) return {};
+  if (e.size() < 3 || !all_finite(e) || !all_finite(b)) return {};
   if (!(deviation(sample(b), b, 1) > 0.0)) return {};
   const Centred pair(e, b);
   const Moments all = as_they_are(pair);
@@ -141,7 +137,7 @@ std::vector<CostPoint> cost_curve(const BeforeTrading& run, ConstVec levels, dou
     out.push_back({.bps = bps, .sharpe = sharpe_ratio(paid), .interval = {}});
   }
   if (settings.block > 0.0) block = settings.block;
-  if (!(block >= 1.0) || !finite(run.excess) || !finite(run.turnover)) return out;
+  if (!(block >= 1.0) || !all_finite(run.excess) || !all_finite(run.turnover)) return out;
   const Centred pair(run.excess, run.turnover);
   std::vector<std::vector<double>> sharpes(out.size(),
                                            std::vector<double>(at(settings.replications)));

@@ -22,10 +22,6 @@ constexpr Index kLeastPairs = 10;
 // Fewer blocks than this give the studentised bootstrap a useless standard error.
 constexpr Index kLeastBlocks = 10;
 
-bool all_finite(ConstVec x) {
-  return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
-}
-
 // mean / sd of a resample. One that does not vary lies beyond every other on its side.
 double resampled_sharpe(ConstVec x) {
   const Sample s = sample(x);

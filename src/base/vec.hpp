@@ -2,6 +2,7 @@
 // memory allows and the same bits wherever they are called from.
 #pragma once
 
+#include <cmath>
 #include <limits>
 
 #include "base/lanes.hpp"
@@ -56,6 +57,11 @@ inline Lanes load_some(const double* p, std::size_t count) {
       x.size(), [&](std::size_t j, std::size_t count) { return load_some(x.data() + j, count); });
 }
 
+[[maybe_unused]] inline bool all_finite(ConstVec x) {
+  for (const double value : x)
+    if (!std::isfinite(value)) return false;
+  return true;
+}
 [[maybe_unused]] inline double abs_sum(ConstVec x) {
   return sum_lanes(x.size(), [&](std::size_t j, std::size_t count) {
     const Lanes v = load_some(x.data() + j, count);

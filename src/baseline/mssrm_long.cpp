@@ -20,10 +20,6 @@ namespace {
 
 constexpr double kShorten = 0.999;  // the published step, as a share of 1 / lambda_max(Q)
 
-bool finite(ConstVec values) {
-  return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
-}
-
 }  // namespace
 
 void MssrmLongSettings::validate() const {
@@ -122,8 +118,8 @@ bool MssrmLong::Work::begin(ConstVec signal, MssrmLongResult& out) {
   out.portfolio.support.clear();
   scale = layer::signal_scale(signal);
   // A covariance whose diagonal is finite is finite: |Sigma_ij|^2 <= Sigma_ii Sigma_jj.
-  bool valid = std::isfinite(scale) && finite(diagonal);
-  for (Index i = 0; i < n && valid && T == 0; ++i) valid = finite(Sigma.row(i));
+  bool valid = std::isfinite(scale) && all_finite(diagonal);
+  for (Index i = 0; i < n && valid && T == 0; ++i) valid = all_finite(Sigma.row(i));
   const double nothing = valid ? 0.0 : kNaN;
   out.portfolio.weights.assign(at(n), nothing);
   out.v.assign(at(n), nothing);

@@ -158,7 +158,7 @@ bool SdrSelector::Work::choose_names(const SdrPortfolio& out) {
   }
   const std::vector<double>& v = chosen.direction;
   if (out.matched == 0 ||
-      !std::all_of(v.begin(), v.end(), [](double x) { return std::isfinite(x); }))
+      !all_finite(v))
     return false;
   if (settings.recovery == Recovery::match && out.matched <= settings.k)
     take_support(v, K);

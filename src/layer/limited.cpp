@@ -58,10 +58,6 @@ void check_length(std::string_view what, ConstVec values, Index n) {
     throw InputError(fmt::format("{} has {} entries for {} assets", what, values.size(), n));
 }
 
-bool all_finite_in(ConstVec values) {
-  return std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
-}
-
 }  // namespace
 
 Outcome outcome_of(LimitedEnd end) {
@@ -242,7 +238,7 @@ void LimitedSolver::set_bounds(ConstVec lower, ConstVec upper) {
 void LimitedSolver::set_holdings(ConstVec holdings) {
   LimitTable& table = work_->table;
   check_length("holdings", holdings, table.n);
-  if (!all_finite_in(holdings)) work_->given = LimitedEnd::invalid_input;
+  if (!all_finite(holdings)) work_->given = LimitedEnd::invalid_input;
   std::copy(holdings.begin(), holdings.end(), table.holdings.begin());
 }
 
@@ -275,7 +271,7 @@ LimitedEnd LimitedSolver::Work::reach(double theta, bool finish) {
 
 bool LimitedSolver::Work::usable(const Curvature& H, ConstVec mu) const {
   return H.risk->status(H.sample) == Status::ok &&
-         std::ranges::all_of(mu, [](double x) { return std::isfinite(x); }) &&
+         all_finite(mu) &&
          std::ranges::all_of(H.more, [](double d) { return d >= 0.0 && d < kUnlimited; });
 }
 

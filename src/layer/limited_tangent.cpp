@@ -39,10 +39,6 @@ SizingSettings closed_sizing(const ObjectiveSettings& objective, bool neutral) {
   return {.kind = Sizing::volatility, .target_volatility = objective.volatility};
 }
 
-bool all_numbers(ConstVec x) {
-  return std::ranges::all_of(x, [](double v) { return std::isfinite(v); });
-}
-
 }  // namespace
 
 LayerSettings SparseTangent::with_net_of_limits(LayerSettings settings) {
@@ -313,7 +309,7 @@ bool SparseTangent::Limited::decide_closed(const SparseTangent& layer, Problem& 
       status == instance.outcome.status || objective.kind == Objective::expected_return;
   if (!Outcome{status}.solved() || !same_face) return false;
   sizing_forward(instance.t == 0.0 ? neutral_sizing : sizing, kept.y, instance.t, kept.w);
-  if (!all_numbers(kept.w)) {
+  if (!all_finite(kept.w)) {
     problem.solver.solution(kept.w);
     return false;
   }

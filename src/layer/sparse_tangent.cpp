@@ -14,10 +14,6 @@ namespace sharpen::layer {
 
 namespace {
 
-bool all_finite(ConstVec x) {
-  return std::all_of(x.begin(), x.end(), [](double v) { return std::isfinite(v); });
-}
-
 void check_shape(const char* what, Index rows, Index cols, Index want_rows, Index want_cols) {
   if (rows != want_rows || cols != want_cols)
     throw InputError(
