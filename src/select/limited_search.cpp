@@ -332,10 +332,13 @@ bool LimitedSearch::restart_on(std::span<const Index> names, const risk::Risk& r
 }
 
 bool LimitedSearch::keep_if_better() {
-  const Worth now = worth();
-  if (!std::isfinite(now.value) || held() > k_ || crowded()) return false;
-  if (best_ever_ && !now.better_than(*best_ever_)) return false;
-  if (!solve_anew()) return false;  // found along the way, and not so
+  const auto is_better = [&] {
+    const Worth now = worth();
+    return std::isfinite(now.value) && (!best_ever_ || now.better_than(*best_ever_));
+  };
+  if (held() > k_ || crowded() || !is_better()) return false;
+  // What was found along the way may not be so: a value that fell would be found again for ever.
+  if (!solve_anew() || !is_better()) return false;
   best_ever_ = worth();
   best_place_ = place_;
   return true;

@@ -115,7 +115,7 @@ std::optional<LimitedEnd> TradePool::run(const risk::Risk& risk, Index sample, C
                                          std::span<const Index> names, Vec w, const Stop& stop) {
   if (!limits.least_if_held.empty() || !limits.names.empty()) return std::nullopt;
   if (risk.status(sample) != Status::ok || !gather(limits, names)) return std::nullopt;
-  if (!std::ranges::all_of(mu, [](double x) { return std::isfinite(x); })) return std::nullopt;
+  if (!all_finite(mu)) return std::nullopt;
   scratch_.resize(std::max(scratch_.size(), at(risk.scratch_size() + n_)));
   const double theta = 1.0 / risk_aversion;
   const std::vector<double> nothing(limits.rows.size() + 2, 0.0);
@@ -143,8 +143,13 @@ std::optional<LimitedEnd> TradePool::run(const risk::Risk& risk, Index sample, C
   }
   double largest = 0.0;
   for (const double v : limits.holdings) largest = std::max(largest, std::abs(v));
-  for (std::size_t i = 0; i < limits.holdings.size(); ++i)
-    if (std::abs(w[i] - limits.holdings[i]) <= kSame * largest) w[i] = limits.holdings[i];
+  Index room = k_ - (n_ - std::ranges::count(w, 0.0));  // for dust that was held
+  for (std::size_t i = 0; i < limits.holdings.size(); ++i) {
+    const double held = limits.holdings[i];
+    if (w[i] == held || std::abs(w[i] - held) > kSame * largest) continue;
+    if (w[i] == 0.0 && --room < 0) continue;
+    w[i] = held;
+  }
   return end;
 }
 
