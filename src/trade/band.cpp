@@ -143,20 +143,35 @@ void Trader::Work::prefer_held_names(select::Portfolio& out) {
   selector(wanted).run(*problem->risk, problem->sample, problem->mu, limits, out, problem->stop);
 }
 
-// The limits at hand, with nothing beside the names in K and those that are fixed.
+// The limits at hand, with nothing beside the names in K and those that must be held.
 void Trader::Work::allow_only(std::span<const Index> K) {
   limits.lower.resize(at(problem->n), -layer::kUnlimited);
   limits.upper.resize(at(problem->n), layer::kUnlimited);
   for (Index i = 0; i < problem->n; ++i)
-    if (!is_fixed(i) && std::ranges::find(K, i) == K.end())
+    if (!(limits.lower[at(i)] > 0.0) && !(limits.upper[at(i)] < 0.0) && !is_fixed(i) &&
+        std::ranges::find(K, i) == K.end())
       limits.lower[at(i)] = limits.upper[at(i)] = 0.0;
 }
 
-// The least change, by its risk, that brings weights back under the limits.
+// Under the limits at hand, those that count names among them.
+bool Trader::Work::keeps_all_limits(ConstVec w) const {
+  if (!all_finite(w) || !layer::holds(limits, w)) return false;
+  const auto is_held = [&](Index i) { return w[at(i)] != 0.0; };
+  for (std::size_t i = 0; i < limits.least_if_held.size(); ++i)
+    if (w[i] != 0.0 && std::abs(w[i]) < limits.least_if_held[i] * (1.0 - 1e-9)) return false;
+  return std::ranges::all_of(limits.names, [&](const layer::NamesLimit& group) {
+    const Index count = std::ranges::count_if(group.members, is_held);
+    return group.least <= count && count <= group.most;
+  });
+}
+
+// The least change, by its risk, that brings weights back under the limits. Where the names at hand
+// have none, as those that left must be sold bit by bit, or a name must have more: what would be
+// best if trading were free.
 void Trader::Work::project(select::Portfolio& out) {
   set_limits();
   limit_net_of_sharpe();
-  if (layer::holds(limits, out.weights)) return;
+  if (keeps_all_limits(out.weights)) return;
   const std::vector<Index> K = out.support;
   allow_only(K);
   std::vector<double> pull(at(problem->n));
@@ -164,6 +179,9 @@ void Trader::Work::project(select::Portfolio& out) {
   selector({.kind = layer::Objective::utility, .risk_aversion = 1.0})
       .run_from(*problem->risk, problem->sample, pull, limits, {.risk_aversion = 1.0, .names = K},
                 out, problem->stop);
+  if (out.outcome.solved() && keeps_all_limits(out.weights)) return;
+  kappa.assign(kappa.size(), 0.0);
+  weigh_costs(out);
 }
 
 void Trader::Work::move_in_band(select::Portfolio& out) {
@@ -171,8 +189,7 @@ void Trader::Work::move_in_band(select::Portfolio& out) {
   if (status == Status::invalid_input || status == Status::no_signal)
     return hold(ideal->portfolio.outcome, out);
   make_around_fixed(out);
-  if (!std::ranges::all_of(out.weights, [](double w) { return std::isfinite(w); }))
-    return hold(out.outcome, out);
+  if (!all_finite(out.weights)) return hold(out.outcome, out);
   if (keeps_limits && out.outcome.solved()) prefer_held_names(out);
   for (Index i = 0; i < problem->n; ++i) {
     double& w = out.weights[at(i)];
@@ -182,8 +199,7 @@ void Trader::Work::move_in_band(select::Portfolio& out) {
   const Outcome outcome = out.outcome;
   describe(out);
   if (keeps_limits && outcome.solved()) project(out);
-  if (!std::ranges::all_of(out.weights, [](double w) { return std::isfinite(w); }))
-    return hold(out.outcome, out);
+  if (!all_finite(out.weights)) return hold(out.outcome, out);
   out.value.reset();
   describe(out);
 }

@@ -25,21 +25,22 @@ double Trader::Work::worth_of_net(ConstVec w, ConstVec slope) const {
   return neutral ? std::max(0.0, *middle) : *middle;
 }
 
-std::vector<TradeReason> Trader::Work::reasons(ConstVec w) {
+std::vector<TradeReason> Trader::Work::reasons(ConstVec w, double unit) {
   std::vector<TradeReason> out;
   if (problem->risk == nullptr || problem->risk->status(problem->sample) != Status::ok) return out;
-  const std::optional<double> gamma = risk_aversion();
-  if (!gamma) return out;
+  const std::optional<double> aversion = risk_aversion();
+  if (!aversion) return out;
+  const double gamma = *aversion / unit;
   const ConstVec w0 = ideal->portfolio.weights, variance = problem->risk->diagonal(problem->sample);
   problem->risk->apply(problem->sample, w, Sw, scratch);
   std::vector<double> slope(w.size());
-  for (std::size_t i = 0; i < w.size(); ++i) slope[i] = problem->mu[i] - *gamma * Sw[i];
+  for (std::size_t i = 0; i < w.size(); ++i) slope[i] = problem->mu[i] / unit - gamma * Sw[i];
   const double net = worth_of_net(w, slope);
   for (std::size_t i = 0; i < w.size(); ++i) {
     const bool done = w[i] != held[i];
     if (!done && !(std::isfinite(w0[i]) && w0[i] != held[i])) continue;
     const double step = done ? held[i] - w[i] : w0[i] - w[i];  // away from w
-    const double change = step * (slope[i] + net) - 0.5 * *gamma * step * step * variance[i];
+    const double change = step * (slope[i] + net) - 0.5 * gamma * step * step * variance[i];
     out.push_back({.asset = static_cast<Index>(i),
                    .from = held[i],
                    .to = w[i],
@@ -52,9 +53,10 @@ std::vector<TradeReason> Trader::Work::reasons(ConstVec w) {
 }
 
 std::vector<TradeReason> Trader::reasons(const solve::Problem& problem, const solve::Answer& ideal,
-                                         const Standing& standing, const solve::Answer& decided) {
+                                         const Standing& standing, const solve::Answer& decided,
+                                         double unit) {
   work_->look_at(problem, ideal, standing);
-  return work_->reasons(decided.portfolio.weights);
+  return work_->reasons(decided.portfolio.weights, unit);
 }
 
 }  // namespace sharpen::trade

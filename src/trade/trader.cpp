@@ -18,10 +18,6 @@ bool all_zero(ConstVec x) {
   return std::ranges::all_of(x, [](double value) { return value == 0.0; });
 }
 
-bool all_finite(ConstVec x) {
-  return std::ranges::all_of(x, [](double value) { return std::isfinite(value); });
-}
-
 void check_size(std::string_view what, std::size_t size, Index n) {
   if (size != 0 && size != at(n))
     throw InputError(fmt::format("{} of {} assets, where the problem has {}", what, size, n));
@@ -47,6 +43,7 @@ void Trader::Work::look_at(const solve::Problem& problem_, const solve::Answer& 
   problem = &problem_;
   ideal = &ideal_;
   fixed = standing.fixed;
+  outside = standing.outside;
   check_size("holdings", standing.holdings.size(), problem->n);
   check_size("costs", standing.costs.size(), problem->n);
   check_size("fixed names", fixed.size(), problem->n);
@@ -65,6 +62,7 @@ void Trader::Work::look_at(const solve::Problem& problem_, const solve::Answer& 
 }
 
 bool Trader::Work::ideal_keeps_fixed() const {
+  if (outside.names > 0) return false;
   for (Index i = 0; i < problem->n; ++i)
     if (is_fixed(i) && !(ideal->portfolio.weights[at(i)] == held[at(i)])) return false;
   return true;
@@ -76,10 +74,19 @@ bool Trader::Work::any_fixed() const {
 
 bool Trader::Work::has_costs() const { return !all_zero(kappa); }
 
+// The ideal is made as if nothing were held.
+bool Trader::Work::ideal_keeps_turnover() const {
+  if (problem->limits == nullptr || !(problem->limits->turnover < layer::kUnlimited)) return true;
+  double turnover = 0.0;
+  for (std::size_t i = 0; i < held.size(); ++i)
+    turnover += std::abs(ideal->portfolio.weights[i] - held[i]);
+  return turnover <= problem->limits->turnover * (1.0 + 1e-9);
+}
+
 Index Trader::Work::most_names() const {
   Index count = 0;
   for (Index i = 0; i < problem->n; ++i) count += is_fixed(i) && held[at(i)] != 0.0;
-  return std::max(problem->k, count);
+  return std::max(problem->k - outside.names, count);
 }
 
 // What follows from the weights.
@@ -116,7 +123,9 @@ void Trader::Work::patch(select::Portfolio& out) const {
     count += w != 0.0;
     if (!is_fixed(i) && w != 0.0) others.push_back(i);
   }
-  const auto most = std::max(most_names(), std::ssize(ideal->portfolio.support));
+  const Index most = outside.names > 0
+                         ? most_names()
+                         : std::max(most_names(), std::ssize(ideal->portfolio.support));
   std::ranges::stable_sort(others, {}, [&](Index i) { return std::abs(out.weights[at(i)]); });
   for (Index i = 0; i < std::min(count - most, std::ssize(others)); ++i)
     out.weights[at(others[at(i)])] = 0.0;
@@ -143,12 +152,22 @@ void Trader::Work::set_limits() {
   else
     set_net_limit();
   limits.holdings = held;
+  if (outside.names > 0) leave_room_for_outside();
   for (Index i = 0; i < problem->n; ++i) {
     if (!is_fixed(i)) continue;
     limits.lower.resize(held.size(), -layer::kUnlimited);
     limits.upper.resize(held.size(), layer::kUnlimited);
     limits.lower[at(i)] = limits.upper[at(i)] = held[at(i)];
     if (!limits.least_if_held.empty()) limits.least_if_held[at(i)] = 0.0;
+  }
+}
+
+void Trader::Work::leave_room_for_outside() {
+  if (limits.gross < layer::kUnlimited) limits.gross = std::max(0.0, limits.gross - outside.gross);
+  for (layer::LimitRow& row : limits.rows) {
+    if (!std::ranges::all_of(row.coefficients, [](double a) { return a == 1.0; })) continue;
+    row.lower -= outside.net;
+    row.upper -= outside.net;
   }
 }
 
@@ -166,7 +185,8 @@ void Trader::Work::set_net_limit() {
        {&limits.lower, &limits.upper, &limits.costs, &limits.least_if_held})
     each->clear();
   limits.names.clear();
-  limits.gross = limits.turnover = layer::kUnlimited;
+  limits.turnover = layer::kUnlimited;
+  limits.gross = settings.sizing.kind == layer::Sizing::gross ? 1.0 : layer::kUnlimited;
 }
 
 // The Sharpe ratio is that of weights that add up to 1, or where none of these is best, to 0.
@@ -200,6 +220,11 @@ void Trader::Work::solve_around_fixed(select::Portfolio& out) {
   }
   set_limits();
   selector(wanted).run(*problem->risk, problem->sample, problem->mu, limits, out, problem->stop);
+  if (problem->limits != nullptr || out.outcome.solved()) return;
+  // What is fixed leaves no room for a net position that is not negative, or for that much risk.
+  out = ideal->portfolio;
+  patch(out);
+  describe(out);
 }
 
 // Of a portfolio of the one name that promises most per unit of risk, at the scale of the mandate.
@@ -248,6 +273,15 @@ bool Trader::Work::would_not_trade(double gamma) {
   return true;
 }
 
+// An optimizer that does not exchange names is not given others than it chose: nothing enters but
+// its names.
+void Trader::Work::keep_to_chosen_names() {
+  std::vector<Index> names = ideal->portfolio.support;
+  for (Index i = 0; i < problem->n; ++i)
+    if (held[at(i)] != 0.0) names.push_back(i);
+  allow_only(names);
+}
+
 void Trader::Work::weigh_costs(select::Portfolio& out) {
   const bool usable = ideal->portfolio.outcome.status != Status::invalid_input &&
                       problem->risk->status(problem->sample) == Status::ok;
@@ -262,6 +296,7 @@ void Trader::Work::weigh_costs(select::Portfolio& out) {
   limits.costs.resize(at(problem->n), 0.0);
   for (std::size_t i = 0; i < kappa.size(); ++i) limits.costs[i] += kappa[i];
   limit_net_of_sharpe();
+  if (which != select::Optimizer::swap) keep_to_chosen_names();
   selector({.kind = layer::Objective::utility, .risk_aversion = *gamma})
       .run_from(*problem->risk, problem->sample, problem->mu, limits,
                 {.risk_aversion = *gamma, .names = ideal->portfolio.support}, out, problem->stop);
@@ -281,11 +316,16 @@ void Trader::Work::make_around_fixed(select::Portfolio& out) {
 
 void Trader::Work::decide(solve::Answer& out) {
   out = *ideal;
+  if (most_names() < 1) {  // what is outside is all that may be held
+    std::ranges::fill(out.portfolio.weights, 0.0);
+    return describe(out.portfolio);
+  }
   switch (ruling.rule) {
     case Rule::none: return make_around_fixed(out.portfolio);
     case Rule::band: return move_in_band(out.portfolio);
     case Rule::cost:
-      if (has_costs() || !ideal_keeps_fixed()) weigh_costs(out.portfolio);
+      if (has_costs() || !ideal_keeps_fixed() || !ideal_keeps_turnover())
+        weigh_costs(out.portfolio);
   }
 }
 

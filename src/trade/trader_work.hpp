@@ -20,9 +20,10 @@ struct Trader::Work {
 
   bool is_fixed(Index i) const { return !fixed.empty() && fixed[at(i)] != 0; }
   bool any_fixed() const;
-  bool ideal_keeps_fixed() const;
+  bool ideal_keeps_fixed() const;  // and leaves room for what is outside
   bool has_costs() const;
-  Index most_names() const;  // k, or as many as are fixed
+  bool ideal_keeps_turnover() const;
+  Index most_names() const;  // k less those outside, or as many as are fixed
 
   void hold(const Outcome& outcome, select::Portfolio& out);
   void describe(select::Portfolio& out);
@@ -30,7 +31,9 @@ struct Trader::Work {
   void make_around_fixed(select::Portfolio& out);
   void solve_around_fixed(select::Portfolio& out);
   void weigh_costs(select::Portfolio& out);
+  void keep_to_chosen_names();
   void set_limits();
+  void leave_room_for_outside();
   void set_net_limit();
   void limit_net_of_sharpe();
   std::optional<double> risk_aversion();
@@ -43,11 +46,12 @@ struct Trader::Work {
   layer::ObjectiveSettings own_objective() const;
   void prefer_held_names(select::Portfolio& out);
   void allow_only(std::span<const Index> K);
+  bool keeps_all_limits(ConstVec w) const;
   void project(select::Portfolio& out);
 
   // reasons.cpp
   double worth_of_net(ConstVec w, ConstVec slope) const;
-  std::vector<TradeReason> reasons(ConstVec w);
+  std::vector<TradeReason> reasons(ConstVec w, double unit);
 
   const Ruling ruling;
   const bool keeps_limits;
@@ -58,6 +62,7 @@ struct Trader::Work {
   const solve::Problem* problem = nullptr;
   const solve::Answer* ideal = nullptr;
   std::span<const char> fixed;
+  Standing::Outside outside;
   std::vector<double> held, kappa, Sw, scratch;  // (n) v, c / (S H)
   layer::Limits limits;
 

@@ -196,6 +196,61 @@ TEST(Trader, IsTheIdealWhereTradingIsFree) {
   }
 }
 
+TEST(Trader, ATurnoverLimitHoldsAlsoWhereTradingIsFree) {
+  for (unsigned seed = 1; seed <= 10; ++seed)
+    for (const Rule rule : {Rule::cost, Rule::band}) {
+      Case c(seed, 10, 4);
+      c.limits.emplace();
+      c.settings.objective = {.kind = layer::Objective::expected_return, .volatility = kVolatility};
+      const solve::Answer free = c.ideal();
+      c.limits->turnover = 0.05;
+      c.limits->holdings.assign(c.held.data(), c.held.data() + 10);
+      Trader trader({.rule = rule}, solve::optimizer_named("swap"), c.settings, kYear);
+      solve::Answer out;
+      trader.decide(c.problem(), free, {.holdings = view(c.held)}, out);
+      const VectorXd w = Case::weights(out);
+      EXPECT_TRUE(out.portfolio.outcome.solved()) << seed;
+      EXPECT_LE((w - c.held).cwiseAbs().sum(), 0.05 + 1e-9) << seed;
+      EXPECT_GT((w - c.held).cwiseAbs().sum(), 1e-4) << seed << " " << static_cast<int>(rule);
+    }
+}
+
+TEST(Trader, LetsAnOptimizerKeepToTheNamesItChose) {
+  Index others = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed)
+    for (const char* optimizer : {"symmetric", "greedy", "oscar"}) {
+      Case c(seed, 20, 4);
+      c.optimizer = optimizer;
+      const std::vector<Index> chosen = c.ideal().portfolio.support;
+      for (const Index i : c.decide(Rule::cost, 0.1).portfolio.support)
+        EXPECT_TRUE(c.held(i) != 0.0 || std::ranges::find(chosen, i) != chosen.end())
+            << optimizer << " " << seed << " " << i;
+      Case by_swap(seed, 20, 4);
+      others += by_swap.ideal().portfolio.support != chosen;
+    }
+  EXPECT_GT(others, 20) << "they do choose other names than swap";
+}
+
+TEST(Trader, DustIsNoNameThatMayBeKept) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    Case c(seed, 20, 3);
+    c.held.setZero();
+    c.held.head(5) << 0.4, 0.3, -0.2, 1e-16, -2e-16;
+    EXPECT_LE(c.decide(Rule::cost).portfolio.support.size(), 3u) << seed;
+  }
+}
+
+TEST(Trader, AGrossExposureOfOneIsNotExceeded) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    Case c(seed, 12, 4);
+    c.settings.sizing = {.kind = layer::Sizing::gross};
+    c.held /= 2.0 * c.held.cwiseAbs().sum();
+    const double gross = Case::weights(c.decide(Rule::cost, 0.05)).cwiseAbs().sum();
+    EXPECT_LE(gross, 1.0 + 1e-9) << seed;
+    EXPECT_GT(gross, 0.2) << seed;
+  }
+}
+
 TEST(Trader, NeverTradesAtAHugeCost) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     Case c(seed, 10, 4);
@@ -432,6 +487,27 @@ TEST(Trader, SaysWhatATradeGainsAndCosts) {
   }
   EXPECT_GT(done, 20);
   EXPECT_GT(left, 20);
+}
+
+// mu in whatever unit: the gain is that of the signal that it stands for.
+TEST(Trader, SaysTheSameOfASignalInAnotherUnit) {
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    Case c(seed, 8, 5);
+    Trader trader({.rule = seed % 2 == 0 ? Rule::none : Rule::band}, solve::optimizer_named("swap"),
+                  c.settings, kYear);
+    std::vector<TradeReason> reasons[2];
+    for (const double unit : {1.0, 64.0}) {
+      c.s *= unit;
+      solve::Answer out;
+      trader.decide(c.problem(), c.ideal(), c.standing(), out);
+      reasons[unit == 1.0 ? 0 : 1] =
+          trader.reasons(c.problem(), c.ideal(), c.standing(), out, unit);
+    }
+    ASSERT_FALSE(reasons[0].empty());
+    ASSERT_EQ(reasons[0].size(), reasons[1].size());
+    for (std::size_t i = 0; i < reasons[0].size(); ++i)
+      EXPECT_NEAR(reasons[0][i].gain, reasons[1][i].gain, 1e-12);
+  }
 }
 
 // A walk through drifting prices: an account that one trader decides for.

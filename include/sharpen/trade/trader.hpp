@@ -25,6 +25,12 @@ struct Standing {
   ConstVec holdings = {};            // (n) weights before the trade; empty: nothing is held
   ConstVec costs = {};               // (n) c per unit traded; empty: none
   std::span<const char> fixed = {};  // (n) not 0: cannot be traded now; empty: all can
+  // Positions that cannot be traded, either, in assets that the problem does not have: they count
+  // among the k names, the net position and the gross exposure.
+  struct Outside {
+    Index names = 0;
+    double net = 0.0, gross = 0.0;
+  } outside = {};
 };
 
 // Why a name is traded, or is not although the ideal would: what the trade alone adds to the
@@ -60,8 +66,11 @@ class Trader {
 
   // Of `decided`, which decide() gave for the same: names that are traded, and those that are left
   // as they are although the ideal has another weight; by asset. Empty if there is no signal.
+  // unit > 0: s = mu / unit, 1 where the problem's mu is the signal already. A decision by the rule
+  // none or band is the same for mu of any size, the gain is that of s.
   std::vector<TradeReason> reasons(const solve::Problem& problem, const solve::Answer& ideal,
-                                   const Standing& standing, const solve::Answer& decided);
+                                   const Standing& standing, const solve::Answer& decided,
+                                   double unit = 1.0);
 
  private:
   struct Work;
