@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backtest/benchmark.hpp"
 #include "backtest/remembering.hpp"
 #include "backtest/tradable.hpp"
 #include "sharpen/base/error.hpp"
@@ -15,42 +16,6 @@
 namespace sharpen::backtest {
 
 namespace {
-
-// The column of the benchmark, taken out of the panel.
-std::vector<double> take_column(market::Panel& returns, const std::string& ticker) {
-  const auto found = std::ranges::find(returns.tickers, ticker);
-  if (found == returns.tickers.end()) {
-    const std::vector<std::string_view> known(returns.tickers.begin(), returns.tickers.end());
-    const std::string guess = did_you_mean(ticker, known);
-    throw InputError(fmt::format("benchmark = {}: the panel has no such ticker{}",
-                                 printable(ticker),
-                                 guess.empty() ? "; name one of its columns" : guess));
-  }
-  if (returns.n() == 1)
-    throw InputError(fmt::format(
-        "benchmark = {} is the only asset, and nothing would be left to hold", printable(ticker)));
-  const Index column = found - returns.tickers.begin();
-  const ConstMat all = returns.matrix();
-  std::vector<double> benchmark, others;
-  for (Index t = 0; t < all.rows; ++t)
-    for (Index j = 0; j < all.cols; ++j) (j == column ? benchmark : others).push_back(all(t, j));
-  returns.left_out.push_back(ticker);
-  returns.tickers.erase(found);
-  returns.values = std::move(others);
-  return benchmark;
-}
-
-std::vector<double> benchmark_over(const Run& run, const std::vector<double>& all,
-                                   const std::string& ticker) {
-  const auto first = all.begin() + run.first_row;
-  std::vector<double> some(first, first + run.periods());
-  for (std::size_t t = 0; t < some.size(); ++t)
-    if (!std::isfinite(some[t]))
-      throw InputError(fmt::format(
-          "benchmark = {} has no return on {}; choose another one, or dates where it is complete",
-          printable(ticker), run.dates[t]));
-  return some;
-}
 
 Index min_history(const BacktestSettings& settings) {
   if (settings.min_history) return static_cast<Index>(*settings.min_history);
@@ -100,16 +65,21 @@ WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel
   walk.financing = settings.account.financing / settings.periods_per_year;
   walk.delay = static_cast<Index>(settings.account.delay);
   walk.validate(returns.rows());
-  const Index first_trade = walk.first_traded() - 1;  // at the end of this row
-  const auto costs = std::make_shared<trade::CostBook>(
-      settings.account.cost_bps, returns.tickers, returns.left_out,
-      first_trade < 0 ? kBeforeAllDates : std::string_view(returns.dates[at(first_trade)]));
-  if (costs->any()) walk.costs = costs;
   if (const std::string& file = settings.account.tradable; !file.empty())
     walk.frozen =
         frozen_names(market::read_panel(file, market::PanelKind::prices, market::Cells::raw), file,
-                     returns, first_trade);
+                     returns, walk.first_traded() - 1);
   return walk;
+}
+
+// Trades are made at the ends of these rows' dates, from before the first traded period on.
+std::shared_ptr<const trade::CostBook> cost_book(const BacktestSettings& settings,
+                                                 const market::Panel& returns,
+                                                 const WalkSettings& walk) {
+  const Index first_trade = walk.first_traded() - 1;
+  return std::make_shared<const trade::CostBook>(
+      settings.account.cost_bps, returns.tickers, returns.left_out,
+      first_trade < 0 ? kBeforeAllDates : std::string_view(returns.dates[at(first_trade)]));
 }
 
 // The same without an account: decisions are compared, not what they cost.
@@ -162,8 +132,10 @@ std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
 }
 
 // The settings of a training as the rest of the settings has them.
-LearnedSettings learned_settings(const BacktestSettings& settings, Index training) {
+LearnedSettings learned_settings(const BacktestSettings& settings, Index training,
+                                 std::shared_ptr<const trade::CostBook> costs) {
   LearnedSettings out;
+  if (settings.train_at_account_costs) out.costs = std::move(costs);
   out.training = settings.training;
   out.training.mandate = settings;
   if (settings.training_sizing) out.training.mandate.sizing = *settings.training_sizing;
@@ -194,6 +166,14 @@ std::vector<Index> months_of_periods(std::span<const std::string> dates) {
   return out;
 }
 
+DatedLimits limits_of(const BacktestSettings& settings, const market::Panel& returns) {
+  if (!settings.limits) return {};
+  return {std::make_shared<layer::LimitBook>(settings.limits, returns.tickers, returns.left_out,
+                                             settings.net, settings.objective.kind,
+                                             returns.dates.front(), returns.dates.back()),
+          returns.dates, settings.limits->max_turnover.has_value()};
+}
+
 // Without an account, and with the signal as the source has it.
 std::unique_ptr<OptimizerPolicy> policy_of(const BacktestSettings& settings,
                                            const market::Panel& returns, const WalkSettings& walk,
@@ -201,18 +181,12 @@ std::unique_ptr<OptimizerPolicy> policy_of(const BacktestSettings& settings,
   const solve::OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   // A count that the whole universe cannot fill is a mistake; one that a day cannot, is not.
   if (!optimizer.ignores_setting("k")) static_cast<void>(settings.k.of(returns.n(), "k"));
-  DatedLimits limits;
-  if (settings.limits)
-    limits = {std::make_shared<layer::LimitBook>(settings.limits, returns.tickers, returns.left_out,
-                                                 settings.net, settings.objective.kind,
-                                                 returns.dates.front(), returns.dates.back()),
-              returns.dates, settings.limits->max_turnover.has_value()};
   auto policy = std::make_unique<OptimizerPolicy>(
       std::move(source),
       settings.decision == DecisionKind::soft ? soft_decider(settings, last_layer(settings))
                                               : decider(optimizer, settings),
       settings, settings.sdr_monthly ? months_of_periods(returns.dates) : std::vector<Index>(),
-      std::move(limits));
+      limits_of(settings, returns));
   if (!settings.fixes_covariance() || !optimizer.needs.history()) return policy;
   if (walk.first_row < 2)
     throw InputError(
@@ -266,6 +240,7 @@ struct Ready {
   market::Panel returns;          // without the benchmark, with the columns of the model
   std::vector<double> benchmark;  // empty: none
   WalkSettings walk;
+  std::shared_ptr<const trade::CostBook> costs;
   std::vector<Index> rows;  // that decisions are made at
 };
 
@@ -283,6 +258,8 @@ Ready ready(const market::Panel& panel, const BacktestSettings& settings,
   result.tickers = out.returns.tickers;
   result.training_rows = training_rows(settings, out.returns, model);
   out.walk = walk_settings(settings, out.returns, result.training_rows);
+  out.costs = cost_book(settings, out.returns, out.walk);
+  if (out.costs->any()) out.walk.costs = out.costs;
   check_bootstrap(settings.bootstrap, out.walk, out.returns.rows());
   out.rows = decision_rows(out.walk, out.returns);
   return out;
@@ -292,8 +269,8 @@ Expectations expectations_of(const Ready& ready, const BacktestSettings& setting
                              const learn::Model* model, const Threads& threads,
                              const Control& control) {
   return learned_expectations(ready.returns, ready.rows,
-                              learned_settings(settings, ready.walk.first_row), model, threads,
-                              control);
+                              learned_settings(settings, ready.walk.first_row, ready.costs), model,
+                              threads, control);
 }
 
 Run oracle_of(const Ready& ready, const BacktestSettings& settings, const Threads& threads,
@@ -355,6 +332,20 @@ void check_expectations(const Expectations& given, const Ready& ready,
 }
 
 }  // namespace
+
+double check_backtest(const market::Panel& panel, const BacktestSettings& settings) {
+  BacktestResult unused;
+  const Ready prepared = ready(panel, settings, nullptr, nullptr, unused);
+  static_cast<void>(limits_of(settings, prepared.returns));
+  if (learn::learns(settings.framework))
+    check_learning(prepared.returns,
+                   learned_settings(settings, prepared.walk.first_row, prepared.costs));
+  if (settings.account.cost_bps.file.empty()) return settings.account.cost_bps.number;
+  const std::span<const std::string> dates = prepared.returns.dates;
+  const Index first = std::max<Index>(0, prepared.walk.first_traded() - 1);
+  const std::size_t traded = std::max<std::size_t>(1, dates.size() - 1 - at(first));
+  return prepared.costs->mean_bps(dates.subspan(at(first), traded));
+}
 
 Expectations expectations(const market::Panel& panel, const BacktestSettings& settings,
                           const Threads& threads, const Control& control) {

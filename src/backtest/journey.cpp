@@ -40,6 +40,14 @@ void keep_fixed(const Standing& standing, Decision& decision) {
 
 }  // namespace
 
+void Journey::Order::fill(Vec weights) const {
+  std::vector<double> kept;
+  for (const Index asset : unchanged) kept.push_back(weights[at(asset)]);
+  std::ranges::fill(weights, 0.0);
+  for (const Position& p : decision.positions) weights[at(p.asset)] = p.weight;
+  for (std::size_t i = 0; i < kept.size(); ++i) weights[at(unchanged[i])] = kept[i];
+}
+
 Journey::Journey(const market::Panel& returns, const WalkSettings& settings, Index first_row,
                  Index delay, Decide decide, Run* run)
     : panel_(returns),
@@ -75,24 +83,23 @@ void Journey::decide(Index row, Index i) {
       settings_.decision_costs ? settings_.decision_costs.get() : settings_.costs.get();
   standing.costs = costs_before(believed, panel_, row);
   if (!orders_.empty()) {
-    std::ranges::fill(expected_, 0.0);
-    for (const Position& p : orders_.back().decision.positions) expected_[at(p.asset)] = p.weight;
+    std::ranges::copy(account_.weights(), expected_.begin());
+    for (const Order& order : orders_) order.fill(expected_);
     standing.holdings = expected_;
   }
-  Order order{.row = row + delay_, .decision = {}};
+  Order order{.row = row + delay_, .decision = {}, .unchanged = {}};
   decide_(i, standing, order.decision);
   keep_fixed(standing, order.decision);
+  if (order.decision.keeps_unchanged)
+    for (const Position& p : order.decision.positions)
+      if (p.weight == standing.holdings[at(p.asset)]) order.unchanged.push_back(p.asset);
   orders_.push_back(std::move(order));
 }
 
-bool Journey::set_target(Index row, const Decision* filled) {
+bool Journey::set_target(Index row, const Order* filled) {
   const ConstVec held = account_.weights();
-  if (filled != nullptr) {
-    std::ranges::fill(target_, 0.0);
-    for (const Position& p : filled->positions) target_[at(p.asset)] = p.weight;
-  } else {
-    std::ranges::copy(held, target_.begin());
-  }
+  std::ranges::copy(held, target_.begin());
+  if (filled != nullptr) filled->fill(target_);
   const std::span<const char> fixed = fixed_before(row);
   bool sold = false;
   for (std::size_t j = 0; row > 0 && j < target_.size(); ++j) {
@@ -109,11 +116,11 @@ bool Journey::set_target(Index row, const Decision* filled) {
 
 void Journey::live(Index row) {
   const bool fills = !orders_.empty() && orders_.front().row == row;
-  const Decision* filled = fills ? &orders_.front().decision : nullptr;
+  const Order* filled = fills ? &orders_.front() : nullptr;
   filled_any_ = filled_any_ || fills;
   const bool sold = set_target(row, filled);
   PeriodStatus status = filled_any_ ? PeriodStatus::held : PeriodStatus::idle;
-  if (fills) status = period_status(filled->outcome.status);
+  if (fills) status = period_status(filled->decision.outcome.status);
   if (run_ != nullptr) {
     const ConstVec held = account_.weights();
     for (std::size_t j = 0; j < target_.size(); ++j)
@@ -129,7 +136,7 @@ void Journey::live(Index row) {
   ruined_ = period.ruined;
   net_.push_back(period.net());
   if (run_ != nullptr) {
-    if (fills) count(*filled);
+    if (fills) count(filled->decision);
     record(row, period, fills || sold, ruined_ ? PeriodStatus::ruin : status);
   }
   if (fills) orders_.pop_front();

@@ -30,12 +30,16 @@ class Journey {
   struct Order {
     Index row = 0;  // that it is filled for
     Decision decision;
+    std::vector<Index> unchanged;  // names that it leaves as they are
+
+    // weights (n): what is held, to what the order makes of it.
+    void fill(Vec weights) const;
   };
 
   void decide(Index row, Index i);
   void live(Index row);
   // What shall be held over `row`. True if an asset that ended is sold.
-  bool set_target(Index row, const Decision* filled);
+  bool set_target(Index row, const Order* filled);
   std::span<const char> fixed_before(Index row) const;
   void record(Index row, const trade::Period& period, bool traded, PeriodStatus status);
   void count(const Decision& filled);

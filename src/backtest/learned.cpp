@@ -66,19 +66,34 @@ void extend(learn::Model& model, const market::Panel& returns, std::span<const I
   }
 }
 
-learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSettings& settings,
-                      const Threads& threads, const Control& control) {
-  const std::vector<Index> columns = complete_columns(returns.matrix().middle_rows(0, rows));
+// What a training sees, and how it is trained.
+struct TrainingPart {
+  std::vector<Index> columns;  // of the panel
+  market::Panel returns;
+  learn::TrainSettings settings;
+};
+
+TrainingPart training_part(const market::Panel& returns, Index rows,
+                           const LearnedSettings& settings) {
+  std::vector<Index> columns = complete_columns(returns.matrix().middle_rows(0, rows));
   if (columns.empty())
     throw InputError(fmt::format("no asset has returns throughout the training part, {} to {}",
                                  returns.dates.front(), returns.dates[at(rows - 1)]));
-  const market::Panel part = first_rows(returns, rows, columns);
+  market::Panel part = first_rows(returns, rows, columns);
   learn::TrainSettings own = settings.training;
   // A count that these assets cannot fill is no mistake: there may be more of them later.
   if (settings::CountOrShare& k = own.mandate.k; k.percent == 0.0)
     k.count = solve::names_to_hold(k, part.n());
-  learn::Model model = learn::train(part, own, settings.periods_per_year, threads, {control});
-  extend(model, returns, columns);
+  if (settings.costs) own.train_cost_bps = settings.costs->mean_bps(part.dates);
+  return {std::move(columns), std::move(part), std::move(own)};
+}
+
+learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSettings& settings,
+                      const Threads& threads, const Control& control) {
+  const TrainingPart part = training_part(returns, rows, settings);
+  learn::Model model =
+      learn::train(part.returns, part.settings, settings.periods_per_year, threads, {control});
+  extend(model, returns, part.columns);
   return model;
 }
 
@@ -162,15 +177,20 @@ void fill_all(const learn::Model& model, const market::Panel& returns, std::span
     while (end < rows.size() && end - begin < at(kRowsAtOnce) && follows(end) &&
            assets_at(rows[end]) == assets)
       ++end;
-    const bool joint = model.settings.network == learn::NetworkKind::joint;
-    if (joint && static_cast<Index>(assets.size()) < returns.n())
-      throw InputError(
-          "network = joint needs every asset throughout; use network shared, or universe complete");
-    for (std::size_t i = begin; assets.empty() && i < end; ++i) {
-      wanted.done += rows[i] == wanted.decisions[at(wanted.done)];
+    // What only feeds the memory may lack names that were not listed yet.
+    const bool lacks = model.settings.network == learn::NetworkKind::joint &&
+                       static_cast<Index>(assets.size()) < returns.n();
+    const bool silent = lacks || assets.empty();
+    for (std::size_t i = begin; silent && i < end; ++i) {
+      const bool decides = rows[i] == wanted.decisions[at(wanted.done)];
+      if (lacks && decides)
+        throw InputError(
+            "network = joint needs every asset throughout; use network shared, or universe "
+            "complete");
+      wanted.done += decides;
       if (wanted.remembering != nullptr) wanted.remembering->push_nothing();
     }
-    if (!assets.empty())
+    if (!silent)
       fill(model, returns, rows.subspan(begin, end - begin), assets, risks, threads, wanted);
     begin = end;
   }
@@ -230,6 +250,11 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
     next_training += settings.retrain;
   }
   return out;
+}
+
+void check_learning(const market::Panel& returns, const LearnedSettings& settings) {
+  const TrainingPart part = training_part(returns, settings.training_rows, settings);
+  learn::check_training(part.returns, part.settings);
 }
 
 std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,

@@ -100,6 +100,7 @@ BacktestSettings backtest_settings(const Values& values) {
   }
   if (learn::learns(out.framework) || out.decision == DecisionKind::soft)
     out.training = learn::training_settings(values);
+  out.train_at_account_costs = learn::takes_file_costs(values);
   out.gaps = values.text("universe") == "available";
   return out;
 }

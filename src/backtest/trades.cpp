@@ -1,4 +1,5 @@
 // Decisions of an optimizer, with and without an account.
+#include <algorithm>
 #include <cmath>
 
 #include "sharpen/backtest/policies.hpp"
@@ -60,8 +61,8 @@ class OptimizerPolicy::Trades : public Settler {
               const Standing& standing, Decision& out) override {
     const auto& ready = static_cast<const Batch&>(prepared);
     solve::Problem problem = policy_.problem(batch, i, ready.own.get());
-    problem.mu = std::span(ready.mu).subspan(at(i) * batch.assets.size(),
-                                             ready.mu.empty() ? 0 : batch.assets.size());
+    if (!ready.mu.empty())
+      problem.mu = std::span(ready.mu).subspan(at(i) * batch.assets.size(), batch.assets.size());
     if (!ready.bound.empty() && ready.bound[at(i)] == 0) return hold(batch, standing, out);
     if (!ready.limits.empty()) problem.limits = &ready.limits[at(i)];
     if (policy_.limits_.about_holdings) {
@@ -78,16 +79,37 @@ class OptimizerPolicy::Trades : public Settler {
     fixed_.clear();
     if (!standing.fixed.empty())
       for (const Index asset : batch.assets) fixed_.push_back(standing.fixed[at(asset)]);
-    trader_.decide(problem, *ideal, {.holdings = holdings_, .costs = costs_, .fixed = fixed_},
+    trader_.decide(problem, *ideal,
+                   {.holdings = holdings_,
+                    .costs = costs_,
+                    .fixed = fixed_,
+                    .outside = outside(batch, standing)},
                    answer_);
     take(answer_, batch.assets, out);
+    out.keeps_unchanged = policy_.trading_.ruling.rule != trade::Rule::none;
   }
 
  private:
+  // Names without a price, say, that cannot be traded.
+  static trade::Standing::Outside outside(const WindowBatch& batch, const Standing& standing) {
+    trade::Standing::Outside out;
+    for (std::size_t j = 0; j < standing.fixed.size(); ++j) {
+      const double weight = standing.holdings[j];
+      if (standing.fixed[j] == 0 || weight == 0.0 ||
+          std::ranges::binary_search(batch.assets, static_cast<Index>(j)))
+        continue;
+      ++out.names;
+      out.net += weight;
+      out.gross += std::abs(weight);
+    }
+    return out;
+  }
+
   // What is held and could be held on, where nothing can be decided.
   void hold(const WindowBatch& batch, const Standing& standing, Decision& out) const {
     out = {};
     if (policy_.trading_.ruling.rule == trade::Rule::none) return;
+    out.keeps_unchanged = true;
     for (const Index asset : batch.assets)
       if (const double weight = standing.holdings[at(asset)]; weight != 0.0)
         out.positions.push_back({asset, weight});

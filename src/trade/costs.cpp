@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/csv.hpp"
@@ -100,7 +99,8 @@ CostBook::CostBook(const settings::NumberOrFile& bps, std::span<const std::strin
   if (bps.file.empty()) {
     settings::check("cost-bps", bps.number);
     from_.emplace_back();
-    rates_.assign(tickers.size(), bps.number * kBasisPoint);
+    one_ = bps.number * kBasisPoint;
+    rates_.assign(tickers.size(), *one_);
     return;
   }
   const std::string_view name = name_of_costs(bps);
@@ -109,50 +109,66 @@ CostBook::CostBook(const settings::NumberOrFile& bps, std::span<const std::strin
   std::map<std::string_view, std::size_t> columns;
   for (std::size_t i = 0; i < tickers.size(); ++i) columns.emplace(tickers[i], i);
 
-  // One row per date, of which those before the first day that anybody asks about are one.
+  // One row per date that rates change on.
   std::vector<double> rates(tickers.size(), kNaN);
-  const auto keep = [&](std::string from) {
-    for (std::size_t i = 0; i < tickers.size(); ++i)
-      if (std::isnan(rates[i])) fail_missing(name, tickers[i], lines, first);
-    from_.push_back(std::move(from));
-    rates_.insert(rates_.end(), rates.begin(), rates.end());
-  };
   for (std::size_t l = 0; l < lines.size(); ++l) {
-    const bool later = !first.empty() && lines[l].from > first;
-    if (later && from_.empty()) keep({});
-    const auto column = columns.find(lines[l].asset);
-    if (column != columns.end()) rates[column->second] = lines[l].rate;
-    if (later && (l + 1 == lines.size() || lines[l + 1].from != lines[l].from)) keep(lines[l].from);
+    const CostLine& line = lines[l];
+    const auto column = columns.find(line.asset);
+    if (column != columns.end())
+      rates[column->second] = line.rate;
+    else
+      others_.push_back({line.asset, line.from, line.rate});
+    if (l + 1 < lines.size() && lines[l + 1].from == line.from) continue;
+    from_.push_back(line.from);
+    rates_.insert(rates_.end(), rates.begin(), rates.end());
   }
-  if (from_.empty()) keep({});
+  first_ = row_of(first);
+  const bool none = from_.empty() || (!first.empty() && from_.front() > first);
+  for (std::size_t i = 0; i < tickers.size(); ++i)
+    if (none || std::isnan(rates_[sharpen::at(first_ * n_) + i]))
+      fail_missing(name, tickers[i], lines, first);
+  // Every asset has a rate by now: before its first one, that one stands for it.
+  for (std::size_t i = rates_.size(); i-- > 0;)
+    if (std::isnan(rates_[i])) rates_[i] = rates_[i + tickers.size()];
+}
+
+Index CostBook::row_of(std::string_view date) const {
+  const auto after = date.empty() ? from_.end() : std::ranges::upper_bound(from_, date);
+  return after == from_.begin() ? 0 : after - from_.begin() - 1;
 }
 
 ConstVec CostBook::at(std::string_view date) const {
-  const auto after = date.empty() ? from_.end() : std::ranges::upper_bound(from_, date);
-  const Index row = after == from_.begin() ? 0 : after - from_.begin() - 1;
-  return ConstVec(rates_).subspan(sharpen::at(row * n_), sharpen::at(n_));
+  return ConstVec(rates_).subspan(sharpen::at(row_of(date) * n_), sharpen::at(n_));
+}
+
+std::optional<double> CostBook::of_other(std::string_view asset, std::string_view date) const {
+  std::optional<double> out = one_;
+  for (const OtherRate& other : others_)
+    if (other.asset == asset && (date.empty() || other.from <= date)) out = other.rate;
+  return out;
 }
 
 bool CostBook::any() const {
-  return std::ranges::any_of(rates_, [](double rate) { return rate > 0.0; });
+  return std::ranges::any_of(ConstVec(rates_).subspan(sharpen::at(first_ * n_)),
+                             [](double rate) { return rate > 0.0; });
 }
 
-double CostBook::mean_bps() const {
-  return rates_.empty() ? 0.0 : sum(rates_) / static_cast<double>(rates_.size()) / kBasisPoint;
-}
-
-double mean_bps(const settings::NumberOrFile& bps) {
-  if (bps.file.empty()) return bps.number;
+double CostBook::mean_bps(std::span<const std::string> dates) const {
+  if (n_ == 0 || dates.empty()) return 0.0;
+  std::vector<double> days(from_.size());
+  for (const std::string& date : dates) days[sharpen::at(row_of(date))] += 1.0;
   double total = 0.0;
-  std::set<std::string> seen;
-  for (const CostLine& line : read_costs(text_of(bps.file), name_of_costs(bps)))
-    if (seen.insert(line.asset).second) total += line.rate / kBasisPoint;
-  return seen.empty() ? 0.0 : total / static_cast<double>(seen.size());
+  for (std::size_t row = 0; row < days.size(); ++row)
+    total += days[row] * sum(ConstVec(rates_).subspan(row * sharpen::at(n_), sharpen::at(n_)));
+  const double count = static_cast<double>(dates.size()) * static_cast<double>(n_);
+  constexpr double kNineDecimals = 1e9;
+  return std::round(total / count / kBasisPoint * kNineDecimals) / kNineDecimals;
 }
 
 settings::NumberOrFile with_contents(const settings::NumberOrFile& bps) {
   if (bps.file.empty() || is_text(bps.file)) return bps;
   std::string text = text_of(bps.file);
+  static_cast<void>(read_costs(text, bps.file));
   if (!is_text(text)) text += '\n';
   return {.number = 0.0, .file = std::move(text)};
 }

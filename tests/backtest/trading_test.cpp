@@ -120,14 +120,17 @@ TEST(Trading, CompanionsAreTheRunsTheyStandFor) {
 }
 
 TEST(Trading, CompanionsEndWithTheRunAndHaveNoGaps) {
-  // Equal weights lose everything in row 30; what the run holds by then is over in row 40.
+  // Equal weights lose everything in row 30, a run that is in cash does not.
   market::Panel panel = random_panel(60, 4, 49);
   for (Index j = 0; j < 4; ++j) at(panel, 30, j) = -1.0;
   BacktestSettings s = small_walk();
+  s.rules.expected_sharpe = 1e-12;
   const BacktestResult result = backtest(panel, s, Threads(1));
-  ASSERT_EQ(static_cast<Index>(result.equal_returns.size()), result.run.periods());
-  ASSERT_EQ(static_cast<Index>(result.delayed_returns.size()), result.run.periods());
-  for (const double r : result.equal_returns) EXPECT_TRUE(std::isfinite(r));
+  ASSERT_EQ(result.run.periods(), 40);
+  ASSERT_EQ(result.equal_returns.size(), 40u);
+  ASSERT_EQ(result.delayed_returns.size(), 40u);
+  EXPECT_NEAR(result.equal_returns[10], -1.0, 1e-3);
+  for (std::size_t p = 11; p < 40; ++p) EXPECT_EQ(result.equal_returns[p], 0.0) << p;
 }
 
 // q by plain algebra, averaged by hand over the rows before each decision, given as a signal.
@@ -211,17 +214,49 @@ TEST(Trading, ADelayedDecisionSeesNothingAfterItsRow) {
   for (const std::int64_t delay : {1, 3}) {
     BacktestSettings s = small_walk();
     s.account.delay = delay;
+    s.account.cost_bps.number = 0.5;  // a trade every day or so
     const backtest::Run a = backtest(panel, s, Threads(1)).run,
                         b = backtest(other, s, Threads(1)).run;
+    const auto targets = [](const backtest::Run& run, Index p) {
+      std::vector<std::pair<Index, double>> out;
+      for (const Trade& trade : run.trades_of(p)) out.emplace_back(trade.asset, trade.to);
+      return out;
+    };
     // The targets of trades at the end of row d + delay were decided by row d.
-    for (Index p = 0; p <= d + 1 + static_cast<Index>(delay) - a.first_row; ++p) {
-      const auto before = a.weights_of(p), after = b.weights_of(p);
-      EXPECT_TRUE(std::equal(before.begin(), before.end(), after.begin(), after.end())) << p;
-    }
-    const auto before = a.weights_of(d + 2 + static_cast<Index>(delay) - a.first_row),
-               after = b.weights_of(d + 2 + static_cast<Index>(delay) - a.first_row);
-    EXPECT_FALSE(std::equal(before.begin(), before.end(), after.begin(), after.end()));
+    const Index last = d + 1 + static_cast<Index>(delay) - a.first_row;
+    for (Index p = 0; p <= last; ++p) EXPECT_EQ(targets(a, p), targets(b, p)) << p;
+    EXPECT_NE(targets(a, last + 1), targets(b, last + 1));
   }
+}
+
+// An order leaves alone what the decision left alone, also if it is filled later.
+TEST(Trading, ADelayedDecisionNotToTradeTradesNothing) {
+  const market::Panel panel = random_panel(80, 8, 63);
+  std::string file = "date,asset,bps\n";
+  for (const std::string& ticker : panel.tickers)
+    file += fmt::format("{0},{2},0\n{1},{2},1000000\n", panel.dates[0], panel.dates[29], ticker);
+  WalkSettings walk;
+  walk.lookback = walk.min_history = 20;
+  walk.decision_costs =
+      std::make_shared<trade::CostBook>(settings::NumberOrFile{.number = 0.0, .file = file},
+                                        panel.tickers, panel.left_out, panel.dates.front());
+  OptimizerPolicy policy(std::make_unique<RollingMean>(), solve::optimizer_named("swap"),
+                         small_walk());
+  policy.trade_by({.ruling = {.rule = trade::Rule::cost},
+                   .optimizer = &solve::optimizer_named("swap"),
+                   .periods_per_year = 252.0});
+  for (const Index delay : {1, 3}) {
+    walk.delay = delay;
+    const backtest::Run run = walk_forward(panel, policy, walk, Threads(1));
+    EXPECT_FALSE(run.trades_of(9).empty());
+    for (Index p = 10 + delay; p < run.periods(); ++p) EXPECT_TRUE(run.trades_of(p).empty()) << p;
+    EXPECT_EQ(run.weights_of(run.periods() - 1).size(), 3u);
+  }
+  BacktestSettings s = small_walk();
+  s.optimizer = "equal";
+  s.account.delay = 2;
+  EXPECT_EQ(backtest(panel, s, Threads(1)).run.trades_of(50).size(), 8u)
+      << "without a rule every weight is a target";
 }
 
 TEST(Trading, KeepsWhatIsHeldWhereNothingCanBeDecided) {
@@ -245,24 +280,28 @@ TEST(Trading, KeepsWhatIsHeldWhereNothingCanBeDecided) {
 
 TEST(Trading, TurnoverIsLimitedFromWhatIsHeld) {
   const market::Panel panel = random_panel(80, 8, 71);
-  for (const trade::Rule rule : {trade::Rule::cost, trade::Rule::none}) {
-    BacktestSettings s = small_walk();
-    s.rules.rule = rule;
-    s.k = {.count = 8};
-    s.limits = std::make_shared<layer::LimitRules>(
-        layer::read_limits("max_turnover = 0.1\nlong_only = true\nmax_weight = 0.3\n", ""));
-    s.objective = {.kind = layer::Objective::expected_return, .volatility = 0.006};
-    const backtest::Run run = backtest(panel, s, Threads(2)).run;
-    EXPECT_GT(run.turnover[0], 0.1) << "the first purchase is exempt";
-    Index traded = 0;
-    for (std::size_t p = 1; p < run.turnover.size(); ++p) {
-      EXPECT_LE(run.turnover[p], 0.1 + 1e-9) << p;
-      traded += run.turnover[p] > 0.0;
+  for (const trade::Rule rule : {trade::Rule::cost, trade::Rule::band, trade::Rule::none})
+    for (const double bps : {0.0, 5.0}) {
+      BacktestSettings s = small_walk();
+      s.rules.rule = rule;
+      s.account.cost_bps.number = bps;
+      s.k = {.count = rule == trade::Rule::none ? 8 : 4};
+      s.limits = std::make_shared<layer::LimitRules>(
+          layer::read_limits("max_turnover = 0.1\nlong_only = true\nmax_weight = 0.3\n", ""));
+      s.objective = {.kind = layer::Objective::expected_return, .volatility = 0.006};
+      const backtest::Run run = backtest(panel, s, Threads(2)).run;
+      EXPECT_GT(run.turnover[0], 0.1) << "the first purchase is exempt";
+      Index traded = 0;
+      for (std::size_t p = 1; p < run.turnover.size(); ++p) {
+        EXPECT_LE(run.turnover[p], 0.1 + 1e-9) << p;
+        traded += run.turnover[p] > 0.0;
+        EXPECT_LE(run.weights_of(static_cast<Index>(p)).size(), 8u);
+      }
+      EXPECT_GT(traded, 5);
+      EXPECT_EQ(std::ranges::count(run.status, PeriodStatus::infeasible), 0);
+      s.account.delay = 1;
+      EXPECT_EQ(backtest(panel, s, Threads(1)).run.status[0], PeriodStatus::idle);
     }
-    EXPECT_GT(traded, 5);
-    s.account.delay = 1;
-    EXPECT_EQ(backtest(panel, s, Threads(1)).run.status[0], PeriodStatus::idle);
-  }
   BacktestSettings s = small_walk();
   s.limits = std::make_shared<layer::LimitRules>(
       layer::read_limits("max_turnover = 0.1\n[holdings]\nA0 = 0.5\n", ""));
@@ -323,6 +362,40 @@ TEST(Trading, FrozenNamesAreDecidedAround) {
         EXPECT_EQ(at(tradable, run.first_row + p - 1, trade.asset), 1.0) << p;
     EXPECT_GT(run.trades.size(), 20u);
     EXPECT_EQ(run.returns, backtest(panel, s, Threads(1)).run.returns);
+  }
+}
+
+// A suspension: no prices, no trades, and still one of the k names.
+TEST(Trading, FrozenNamesWithoutPricesCountAmongTheNames) {
+  const market::Panel whole = random_panel(80, 6, 83);
+  const Folder folder;
+  for (const trade::Rule rule : {trade::Rule::cost, trade::Rule::band, trade::Rule::none}) {
+    BacktestSettings s = small_walk();
+    s.gaps = true;
+    s.rules.rule = rule;
+    const Index suspended = backtest(whole, s, Threads(1)).run.weights_of(19).front().asset;
+    market::Panel panel = whole, tradable = whole;
+    for (double& value : tradable.values) value = 1.0;
+    for (Index t = 40; t < 80; ++t) {
+      at(panel, t, suspended) = kNaN;
+      at(tradable, t - 1, suspended) = at(tradable, t, suspended) = 0.0;
+    }
+    s.account.tradable = folder.path("tradable.csv");
+    market::write_panel(tradable, s.account.tradable);
+    const backtest::Run run = backtest(panel, s, Threads(1)).run;
+    for (Index p = 20; p < run.periods(); ++p) {
+      double net = 0.0;
+      bool is_held = false;
+      for (const Position& position : run.weights_of(p)) {
+        net += position.weight;
+        is_held = is_held || position.asset == suspended;
+      }
+      EXPECT_TRUE(is_held) << p;
+      EXPECT_LE(run.weights_of(p).size(), 3u) << p;
+      if (!run.trades_of(p).empty()) {
+        EXPECT_GE(net, -1e-9) << p;
+      }
+    }
   }
 }
 

@@ -45,6 +45,8 @@ struct BacktestSettings : solve::OptimizerSettings {
   // For pfl and dfl, and the layer of a soft decision. Its mandate, shrinkage and lookback are
   // those above.
   learn::TrainSettings training;
+  // Trainings charge the mean of account.cost_bps over their dates, not training.train_cost_bps.
+  bool train_at_account_costs = false;
   std::int64_t retrain = 0;  // periods between trainings; 0: once
   DecisionKind decision = DecisionKind::exact;
 
@@ -85,6 +87,11 @@ std::vector<std::string> likely_mistakes(const settings::Values& values,
 // first. `signal`, `model`: as there.
 void check_settings(const BacktestSettings& settings, const market::Panel* signal = nullptr,
                     const learn::Model* model = nullptr);
+
+// Throws InputError as backtest() of a framework without a file would, before it decides or trains
+// anything. Answers what trading costs, in basis points: the mean over the assets and the dates
+// that trades can be made on.
+double check_backtest(const market::Panel& returns, const BacktestSettings& settings);
 
 struct BacktestResult {
   std::vector<std::string> tickers;  // the universe: columns that weights refer to

@@ -23,6 +23,8 @@ struct LearnedSettings {
   // N of a signal with a memory (trade/memory.hpp), each training's from its own expectations of
   // the rows before a decision; none: the signal as it is.
   std::optional<Index> memory;
+  // What trainings charge: the mean over the dates of each; null: training.train_cost_bps.
+  std::shared_ptr<const trade::CostBook> costs;
 };
 
 // What one training came to.
@@ -45,6 +47,9 @@ struct Expectations {
 Expectations learned_expectations(const market::Panel& returns, std::span<const Index> rows,
                                   const LearnedSettings& settings, const learn::Model* given,
                                   const Threads& threads, const Control& control);
+
+// Throws InputError as the first training would, before it computes anything.
+void check_learning(const market::Panel& returns, const LearnedSettings& settings);
 
 // Perfect foresight: what every asset returned in the period after each decision row.
 std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,

@@ -24,6 +24,8 @@ struct Position {
 struct Decision {
   Outcome outcome;
   std::vector<Position> positions;  // non-zero weights, ascending by asset; empty for cash
+  // Whether names at the weight they were held at are not traded, however late the order is filled.
+  bool keeps_unchanged = false;
   // Of an optimizer that iterates: its steps, and whether it proved what it promises
   // (docs/baselines.md).
   Index iterations = 0;

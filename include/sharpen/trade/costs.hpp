@@ -1,6 +1,7 @@
 // Costs of trading by asset and date.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,22 +24,30 @@ class CostBook {
            std::span<const std::string> known, std::string_view first);
 
   // (n) per unit traded, 5e-4 for 5 basis points, as of a date ("": the last there is); valid as
-  // long as the book.
+  // long as the book. An asset's first rate also stands for the days before it.
   ConstVec at(std::string_view date) const;
-  bool any() const;         // whether anything costs
-  double mean_bps() const;  // over assets and dates
+  // Of an asset that is none of the tickers; nothing if a file has no rate of it then.
+  std::optional<double> of_other(std::string_view asset, std::string_view date) const;
+  bool any() const;  // whether anything costs, from `first` on
+  // In basis points, over the assets and these dates; to nine decimals, so that rates of 5 mean 5.
+  double mean_bps(std::span<const std::string> dates) const;
 
  private:
-  Index n_ = 0;
-  std::vector<std::string> from_;  // ascending dates that rates change on; the first counts before
+  Index row_of(std::string_view date) const;
+
+  struct OtherRate {
+    std::string asset, from;
+    double rate = 0.0;
+  };
+  std::optional<double> one_;      // the rate of all
+  Index n_ = 0, first_ = 0;        // first_: the row in force on `first`
+  std::vector<std::string> from_;  // ascending dates that rates change on
   std::vector<double> rates_;      // (dates, n)
+  std::vector<OtherRate> others_;  // by ascending dates
 };
 
-// One rate for all in the place of a file: the mean of the first of every asset. Throws InputError
-// for a file that cannot be read.
-double mean_bps(const settings::NumberOrFile& bps);
-
-// What a file says, as the text that stands for it; a number as it is.
+// What a file says, as the text that stands for it; a number as it is. Throws InputError for a file
+// that cannot be read or is no table of costs.
 settings::NumberOrFile with_contents(const settings::NumberOrFile& bps);
 
 }  // namespace sharpen::trade
