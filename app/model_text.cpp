@@ -22,7 +22,7 @@ std::string validation_text(const Model& model) {
       "and flatters",
       model.validation_from,
       model.members.front().yearly_sharpe(model.periods_per_year).value_or(std::nan("")),
-      shortest(model.settings.train_cost_bps));
+      few_decimals(model.settings.train_cost_bps));
 }
 
 // "12 345 678" is easier to read than 12345678.
@@ -106,17 +106,19 @@ std::string inspect_text(const command::Inspection& inspection) {
                                 counted(static_cast<Index>(model.members.size()), "member"));
   out += line("trained on", fmt::format("{} to {}, {} samples", printable(model.first_date),
                                         printable(model.last_date), model.samples));
+  const bool validated = !model.validation_from.empty();
   out += line("validation",
-              model.validation_from.empty()
-                  ? std::string("none")
-                  : fmt::format("from {}, {} samples, which chose the epochs and flatters",
-                                printable(model.validation_from), model.validation_samples));
+              !validated ? fmt::format("none: all {} were run",
+                                       counted(model.members.front().epochs, "epoch"))
+                         : fmt::format("from {}, {} samples, which chose the epochs and flatters",
+                                       printable(model.validation_from), model.validation_samples));
   out += line("network", fmt::format("{}, {} parameters", learn::name(model.settings.network),
                                      grouped(command::parameters_of(model))));
   out += line("file", fmt::format("{} bytes, format {}, checksum {}, written by Sharpen {}",
                                   grouped(file.bytes), file.format_version, inspection.checksum(),
                                   printable(file.program_version)));
-  out += "\n" + members_table(model) + "\nsettings\n";
+  if (validated) out += "\n" + members_table(model);
+  out += "\nsettings\n";
   for (const auto& [name, value] : command::settings_of(model))
     out += fmt::format("  {:<18} {}\n", name, value);
   return out + "\ntickers\n" + wrapped_tickers(model.tickers);

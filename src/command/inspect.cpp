@@ -109,7 +109,9 @@ std::size_t parameters_of(const Model& model) {
 std::vector<std::pair<std::string, std::string>> settings_of(const Model& model) {
   std::vector<std::pair<std::string, std::string>> out;
   const Json settings = model_settings(model);
-  for (const auto& [name, value] : settings.items()) out.emplace_back(name, setting_text(value));
+  for (const auto& [name, value] : settings.items())
+    out.emplace_back(
+        name, name.ends_with("cost-bps") ? few_decimals(value.get<double>()) : setting_text(value));
   return out;
 }
 
@@ -164,6 +166,7 @@ Json model_settings(const learn::Model& model) {
   out["memory"] = ruling.memory;
   out["expected-sharpe"] = ruling.expected_sharpe;
   out["holding-horizon"] = ruling.holding_horizon;
+  out["cost-bps"] = model.cost_bps;
   out["train-block"] = s.train_block;
   out["train-cost-bps"] = s.train_cost_bps;
   out["shrinkage"] = s.shrinkage;

@@ -17,6 +17,7 @@
 #include "sharpen/command/train.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/learn/settings.hpp"
+#include "sharpen/trade/costs.hpp"
 
 namespace sharpen::command {
 
@@ -29,6 +30,12 @@ using settings::Values;
 struct Training {
   TrainAnswer answer;  // without a model
   learn::TrainSettings settings;
+  double cost_bps = 0.0;  // of trading, for whoever uses the model
+
+  learn::Model charged(learn::Model model) const {
+    model.cost_bps = cost_bps;
+    return model;
+  }
 };
 
 void check_framework(const Values& values) {
@@ -107,10 +114,11 @@ class Checkpoints {
 };
 
 // A training that fails keeps what it has: the best of every member so far.
-[[noreturn]] void keep_last_good(const learn::Diverged& diverged, const fs::path& out,
+[[noreturn]] void keep_last_good(const learn::Diverged& diverged, const Training& job,
                                  const Checkpoints& checkpoints) {
   if (!diverged.last_good) throw Failure(fmt::format("{}; nothing was written", diverged.marked()));
-  learn::write_model(*diverged.last_good, out);
+  const fs::path out = job.answer.values.text("out");
+  learn::write_model(job.charged(*diverged.last_good), out);
   checkpoints.remove();
   throw Failure(
       fmt::format("{}; {} holds the last good model, of {}", diverged.marked(), shown(out),
@@ -129,8 +137,8 @@ learn::Model train_to_file(Training& job, learn::TrainControl control) {
   control.resume = values.flag("resume");
   const Threads threads(static_cast<int>(values.integer("threads")));
   try {
-    learn::Model model = learn::train(job.answer.input.returns, job.settings,
-                                      values.real("periods-per-year"), threads, control);
+    learn::Model model = job.charged(learn::train(
+        job.answer.input.returns, job.settings, values.real("periods-per-year"), threads, control));
     learn::write_model(model, out);
     checkpoints.remove();
     return model;
@@ -141,7 +149,7 @@ learn::Model train_to_file(Training& job, learn::TrainControl control) {
                           shown(checkpoints.folder()))
             : "interrupted; nothing was written");
   } catch (const learn::Diverged& diverged) {
-    keep_last_good(diverged, out, checkpoints);
+    keep_last_good(diverged, job, checkpoints);
   }
 }
 
@@ -149,8 +157,8 @@ learn::Model train_in_memory(const Training& job, const learn::TrainControl& con
   const Values& values = job.answer.values;
   const Threads threads(static_cast<int>(values.integer("threads")));
   try {
-    return learn::train(job.answer.input.returns, job.settings, values.real("periods-per-year"),
-                        threads, control);
+    return job.charged(learn::train(job.answer.input.returns, job.settings,
+                                    values.real("periods-per-year"), threads, control));
   } catch (const Interrupted&) {
     throw Failure("interrupted");
   } catch (const learn::Diverged& diverged) {
@@ -168,6 +176,20 @@ void warn_of_warm_starts(TrainAnswer& answer) {
         "the ensemble validated best in the warm start: it knows prediction only, as pfl does");
 }
 
+// What trading costs, of a file the mean over the training dates. The first decision of a training
+// is made at the end of its first window.
+void charge(Training& job) {
+  const Values& values = job.answer.values;
+  const settings::NumberOrFile& bps = values.number_or_file("cost-bps");
+  job.cost_bps = bps.number;
+  if (bps.file.empty()) return;
+  const market::Panel& returns = job.answer.input.returns;
+  const Index first = std::min(job.settings.lookback, returns.rows()) - 1;
+  const trade::CostBook book(bps, returns.tickers, returns.left_out, returns.dates[at(first)]);
+  job.cost_bps = book.mean_bps(returns.dates);
+  if (learn::takes_file_costs(values)) job.settings.train_cost_bps = job.cost_bps;
+}
+
 Training read_training(const Values& values, std::optional<market::MemoryPanel> panel,
                        const Log& log) {
   check_framework(values);
@@ -181,6 +203,7 @@ Training read_training(const Values& values, std::optional<market::MemoryPanel> 
         "{} = available cannot be trained on, which needs every asset throughout; use complete",
         values.given_as("universe")));
   job.answer.input = market::panel_input(values, std::move(panel), log);
+  charge(job);
   return job;
 }
 
@@ -206,6 +229,8 @@ Keys<TrainAnswer> train_keys() {
         {"validation_samples", "", [](auto& a) { return a.model.validation_samples; }},
         {"validation_from", "date of the first validated period; null without validation",
          [](auto& a) { return text_or_null(a.model.validation_from); }},
+        {"cost_bps", "what trading costs, in basis points, for whoever uses the model",
+         [](auto& a) { return a.model.cost_bps; }},
         {"train_cost_bps",
          "cost of trading, in basis points, in the loss of blocks and in the validation",
          [](auto& a) { return a.model.settings.train_cost_bps; }},

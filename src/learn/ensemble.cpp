@@ -103,6 +103,8 @@ double Combiner::run(const risk::Risk& risk, Index sample, ConstMat mu, Vec sign
   if (mu.rows == 1) {
     check_shapes(risk, sample, mu);
     const ConstVec only = mu.row(0);
+    if (signal.size() != only.size())
+      throw InputError("a combiner was given a signal of another size");
     std::copy(only.begin(), only.end(), signal.begin());
     const double scale = layer::signal_scale(only);
     return scale > 0.0 ? 1.0 : scale;

@@ -221,6 +221,8 @@ std::string fault_of(const Model& model) {
   if (model.samples < 0 || model.validation_samples < 0) return "it has fewer samples than none";
   if (!(std::isfinite(model.periods_per_year) && model.periods_per_year > 0.0))
     return "its periods a year are not a positive number";
+  if (!(std::isfinite(model.cost_bps) && model.cost_bps >= 0.0))
+    return "its trading cost is not a number of basis points";
   const auto& [mean, scale] = model.scaling;
   if (mean.size() != model.tickers.size() || scale.size() != model.tickers.size())
     return "its scaling is not of its tickers";
@@ -329,6 +331,7 @@ ModelFile parse_file(std::string_view bytes, std::string_view name) {
   model.settings = read_settings(in);
   model.tickers = read_tickers(in);
   fact_fields(a, model);
+  if (in.version() >= kTradingVersion) a("cost-bps", model.cost_bps);
   model.scaling.mean = in.doubles("means", model.tickers.size());
   model.scaling.scale = in.doubles("scales", model.tickers.size());
   if (const std::string fault = fault_of(model); !fault.empty()) in.fail(fault);
@@ -391,6 +394,7 @@ std::string model_bytes(const Model& model) {
   out.u64(model.tickers.size());
   for (const std::string& ticker : model.tickers) out.text(ticker);
   fact_fields(a, model);
+  if (trades(model.settings)) a("cost-bps", model.cost_bps);
   out.doubles(model.scaling.mean);
   out.doubles(model.scaling.scale);
   out.u64(model.members.size());

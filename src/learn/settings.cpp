@@ -9,7 +9,6 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/solve/registry.hpp"
-#include "sharpen/trade/costs.hpp"
 #include "sharpen/trade/memory.hpp"
 
 namespace sharpen::learn {
@@ -109,12 +108,16 @@ TrainSettings training_settings(const settings::Values& values) {
   settings::fill(values, out.mandate);
   settings::fill(values, out.layer);
   settings::fill(values, out.rules);
-  if (!values.has("train-cost-bps"))
-    out.train_cost_bps = trade::mean_bps(values.number_or_file("cost-bps"));
+  if (!values.has("train-cost-bps") && !takes_file_costs(values))
+    out.train_cost_bps = values.number_or_file("cost-bps").number;
   out.mandate.sizing = layer::sizing_settings(values);
   layer::fill_limits(values, out.mandate);
   if (!framework_named(values.text("framework")).decides) out.alpha = 0.0;
   return out;
+}
+
+bool takes_file_costs(const settings::Values& values) {
+  return !values.has("train-cost-bps") && !values.number_or_file("cost-bps").file.empty();
 }
 
 }  // namespace sharpen::learn

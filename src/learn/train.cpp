@@ -141,10 +141,15 @@ double time_validation(const Dataset& data, const TrainSettings& settings,
 
 }  // namespace
 
-Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
-            const Threads& threads, const TrainControl& control) {
+void check_training(const market::Panel& returns, const TrainSettings& settings) {
   settings.validate(returns.n());
   check_panel(returns);
+  static_cast<void>(split_samples(returns.rows(), settings));
+}
+
+Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
+            const Threads& threads, const TrainControl& control) {
+  check_training(returns, settings);
   const Dataset data = dataset_of(returns, settings, threads, control.stop);
   Model model = untrained(returns, settings, periods_per_year, data);
   Company company(data, settings, control, periods_per_year,
@@ -160,8 +165,7 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
 
 TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& settings,
                            const Threads& threads) {
-  settings.validate(returns.n());
-  check_panel(returns);
+  check_training(returns, settings);
   const SampleSplit split = split_samples(returns.rows(), settings);
   TrainingPlan plan;
   plan.samples = split.training;

@@ -108,7 +108,9 @@ Verdict Validation::judge(const Threads& threads) {
     trader.decide(problem(day), ideal[at(day)], {.holdings = account.weights(), .costs = costs},
                   answer);
     const ConstVec next = data_->returns.row(data_->split.end(first_ + day));
-    net.push_back(account.live(answer.portfolio.weights, next, {.trading = costs}).net());
+    std::vector<double>& weights = answer.portfolio.weights;
+    if (!all_finite(weights)) std::ranges::fill(weights, 0.0);  // cash, as in a backtest
+    net.push_back(account.live(weights, next, {.trading = costs}).net());
   }
   std::vector<double> unused(net.size());
   return {.loss = decision_loss(settings_->decision_loss, net, unused),

@@ -118,6 +118,25 @@ TEST(Inspect, ShowsPeopleAPage) {
   EXPECT_EQ(shown({"inspect", "--model", path}), page);
 }
 
+// Without a validation there is nothing to tell of one member rather than another.
+TEST(Inspect, ShowsNoTableOfDashes) {
+  const Folder folder;
+  const std::string path = folder.path("m.sharpen");
+  learn::Model model = made_model({});
+  EXPECT_THAT((learn::write_model(model, path), shown({"inspect", path})), HasSubstr("member  "));
+  model.validation_from.clear();
+  for (learn::Member& member : model.members) {
+    member.epochs = member.best_epoch = 7;
+    member.validation_loss.reset();
+    member.validation_sharpe.reset();
+  }
+  learn::write_model(model, path);
+  const std::string page = shown({"inspect", path});
+  EXPECT_THAT(page, HasSubstr("\nvalidation   none: all 7 epochs were run\n"));
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("member  ")));
+  EXPECT_THAT(page, ::testing::Not(HasSubstr(" - ")));
+}
+
 TEST(Inspect, RefusesWhatIsNoModel) {
   const Folder folder;
   const auto refusal = [](const std::vector<std::string>& arguments) {

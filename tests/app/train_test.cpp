@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sharpen/base/random.hpp"
+#include "sharpen/market/panel.hpp"
 #include "support/program.hpp"
 
 namespace sharpen {
@@ -352,6 +353,37 @@ TEST_F(TrainCommand, RefusesTrainingsThatCannotDecide) {
   expect_refused_training(
       {"backtest", "--prices", prices_, "--decision", "soft", "--optimizer", "sdr"},
       "decision = soft cannot go with optimizer = sdr");
+}
+
+TEST_F(TrainCommand, ReadsAFileOfCostsAsABacktestDoes) {
+  const market::Panel panel = market::read_panel(prices_, market::PanelKind::prices);
+  std::string rates = "asset,bps,date\n";
+  for (const std::string& ticker : panel.tickers) rates += ticker + ",5,\n";
+  const std::string& first = panel.tickers[0];
+  for (const auto& [text, fault] : std::vector<std::pair<std::string, std::string>>{
+           {"asset,bps\nXX,3\nYY,4\n", "c.csv:2: there is no asset \"XX\""},
+           {"asset,bps\n", "c.csv: asset \"" + first + "\" has no line"},
+           {"asset,bps\n" + first + ",5\n", "has no line: add one"}}) {
+    const std::string costs = folder_->file("c.csv", text), out = folder_->path("refused.sharpen");
+    const Finished trained = run_program(train({"--cost-bps", costs, "--out", out}));
+    EXPECT_EQ(trained.exit_code, 2) << text;
+    EXPECT_THAT(trained.err, HasSubstr(fault));
+    EXPECT_FALSE(fs::exists(out));
+    const Finished tested = run_program(
+        {"backtest", "--prices", prices_, "--lookback", "30", "-k", "3", "--cost-bps", costs});
+    EXPECT_EQ(tested.err, trained.err);
+  }
+  // Half of the returns at 5, then one of 12 assets at 17; a line of the future is not in force.
+  const std::size_t returns = panel.dates.size() - 1;
+  const std::string costs =
+      folder_->file("c.csv", rates + first + ",17," + panel.dates[1 + returns / 2] + "\n" + first +
+                                 ",9999,2099-01-01\n");
+  const json answer = answer_of(train({"--cost-bps", costs, "--epochs", "1", "--ensemble", "1",
+                                       "--json", "--out", folder_->path("charged.sharpen")}));
+  const double mean =
+      5.0 + static_cast<double>(returns - returns / 2) / static_cast<double>(returns);
+  EXPECT_NEAR(answer["cost_bps"].get<double>(), mean, 1e-8);
+  EXPECT_EQ(answer["train_cost_bps"], answer["cost_bps"]);
 }
 
 }  // namespace

@@ -65,6 +65,21 @@ TEST(HeldTraining, InBlocksHearsOfMemoryAndCosts) {
   EXPECT_NE(parameters(), costly);
 }
 
+// Days without a covariance are days in cash, not the end of the validation.
+TEST(HeldTraining, ValidatesAcrossDaysThatCannotBeDecided) {
+  TrainSettings s = small_settings();
+  s.lookback = 10;
+  market::Panel returns = simulated_returns(9, 200, 3);
+  for (Index t = 170; t < 185; ++t)
+    for (Index j = 0; j < 9; ++j) returns.values[at(t * 9 + j)] = 0.0;
+  for (const trade::Rule rule : {trade::Rule::none, trade::Rule::cost}) {
+    s.rules.rule = rule;
+    const Model model = train(returns, s, 252.0, Threads(1));
+    ASSERT_TRUE(model.members[0].validation_loss.has_value());
+    EXPECT_TRUE(std::isfinite(*model.members[0].validation_loss)) << name_of(rule);
+  }
+}
+
 // Killed while it wrote: every member's file is of one epoch or the next.
 TEST(HeldTraining, GoesOnFromFilesOfTwoEpochs) {
   TrainSettings s = small_settings();

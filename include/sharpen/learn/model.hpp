@@ -46,6 +46,7 @@ struct Model {
   std::string validation_from;        // first target date of the validation; "": none
   Index samples = 0, validation_samples = 0;
   double periods_per_year = 252.0;
+  double cost_bps = 5.0;  // of trading, for who uses it; the loss has its own
   Scaling scaling;
   std::vector<Member> members;
 

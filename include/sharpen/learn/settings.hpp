@@ -119,6 +119,10 @@ struct TrainSettings {
 };
 
 // Of a command that takes the settings of a training. framework = pfl is a training with alpha 0.
+// What a file of costs comes to depends on the panel, and is left to the caller: takes_file_costs.
 TrainSettings training_settings(const settings::Values& values);
+
+// Whether train_cost_bps is the mean of the file `cost-bps` over the training dates.
+bool takes_file_costs(const settings::Values& values);
 
 }  // namespace sharpen::learn

@@ -62,6 +62,9 @@ class Diverged : public Error {
 Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
             const Threads& threads, const TrainControl& control = {});
 
+// Throws InputError as train would, before it computes anything.
+void check_training(const market::Panel& returns, const TrainSettings& settings);
+
 struct TrainingPlan {
   Index samples = 0, validation_samples = 0, batches = 0;  // batches: per epoch
   Index parameters = 0;                                    // of one member
