@@ -217,6 +217,27 @@ const Setting& setting_for(std::string_view key, const toml::node& node, const V
   throw InputError(printable(key) + " " + reason + did_you_mean(key, known));
 }
 
+// What stands between the quotes; `breaks`: lines are kept as they are.
+std::string toml_escaped(std::string_view name, std::string_view text, bool breaks) {
+  if (!is_utf8(text))
+    throw InputError(fmt::format("{} = {} is not UTF-8 and cannot be written to a TOML file",
+                                 reference(name), printable(text)));
+  std::string out;
+  for (const char c : text) {
+    if (breaks && c == '\n') {
+      out += c;
+    } else if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 toml::table parse_toml(std::string_view text, std::string_view file_name, std::size_t largest) {
@@ -252,21 +273,7 @@ Value toml_value(const Setting& setting, const toml::node& node) {
 }
 
 std::string toml_string(std::string_view name, std::string_view text) {
-  if (!is_utf8(text))
-    throw InputError(fmt::format("{} = {} is not UTF-8 and cannot be written to a TOML file",
-                                 reference(name), printable(text)));
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+  return '"' + toml_escaped(name, text, false) + '"';
 }
 
 std::string toml_text(const Setting& setting, const Value& value) {
@@ -278,9 +285,13 @@ std::string toml_text(const Setting& setting, const Value& value) {
   }
   const auto* share = std::get_if<CountOrShare>(&value);
   const auto* count = std::get_if<CountOrAll>(&value);
+  const auto* file = std::get_if<NumberOrFile>(&value);
+  // The text of a file is easier to read in lines; TOML drops the break behind the quotes.
+  if (file != nullptr && file->file.find('\n') != std::string::npos)
+    return "\"\"\"\n" + toml_escaped(setting.name, file->file, true) + "\"\"\"";
   const bool quoted = std::holds_alternative<std::string>(value) ||
                       (share != nullptr && share->percent > 0.0) ||
-                      (count != nullptr && count->all);
+                      (count != nullptr && count->all) || (file != nullptr && !file->file.empty());
   const std::string text = write(setting, value);
   return quoted ? toml_string(setting.name, text) : text;
 }

@@ -1,8 +1,11 @@
 #include "sharpen/base/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <vector>
 
 namespace sharpen {
@@ -201,6 +204,14 @@ std::string shortest(double value) {
   std::array<char, 32> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return {buffer.data(), end.ptr};
+}
+
+std::string few_decimals(double value) {
+  if (std::abs(value) < 0.1 || !std::isfinite(value)) return fmt::format("{:.4g}", value);
+  std::string out = fmt::format("{:.4f}", value);
+  out.erase(out.find_last_not_of('0') + 1);
+  if (out.back() == '.') out.pop_back();
+  return out;
 }
 
 }  // namespace sharpen

@@ -110,7 +110,11 @@ Values method_values(const Grid& grid, const MarketGrid* market, const MethodGri
     values.set_flag("preset", "paper");
     values.use_paper_preset();
   }
-  // What files of costs and limits say, and not where they are: they may be other ones tomorrow.
+  return values;
+}
+
+// What files of costs and limits say, and not where they are: they may be other ones tomorrow.
+Values with_contents(Values values) {
   if (const settings::NumberOrFile& costs = values.number_or_file("cost-bps"); !costs.file.empty())
     values.set_flag("cost-bps", trade::with_contents(costs).file);
   if (layer::gives_limits(values)) {
@@ -123,7 +127,7 @@ Values method_values(const Grid& grid, const MarketGrid* market, const MethodGri
 }
 
 Method method_of(const Grid& grid, const MethodGrid& method) {
-  const Values values = method_values(grid, nullptr, method);
+  const Values values = with_contents(method_values(grid, nullptr, method));
   const learn::FrameworkInfo& framework = learn::framework_named(values.text("framework"));
   Method out;
   out.name = method.name;
@@ -367,23 +371,21 @@ std::vector<std::pair<std::string, std::string>> versions() {
           {"blas", info.blas}};
 }
 
-// Files of costs against the markets, before any cell is. A method's cost is then the mean of its
-// file over the assets of the first market: what tables show, and what it is ranked by.
-void read_costs(Plan& plan) {
-  const std::size_t methods = plan.results.methods.size();
-  for (std::size_t at = 0; at < plan.values.size(); ++at) {
-    const settings::NumberOrFile& costs = plan.values[at].number_or_file("cost-bps");
-    if (costs.file.empty()) continue;
+// What a backtest would refuse, before any cell is: `given` has files by their names. A method's
+// cost is then that of the first market: of a file the mean over assets and dates that are traded,
+// which tables show, and which it is ranked by.
+void check_backtests(const Grid& grid, const std::vector<Values>& given, Plan& plan) {
+  const std::size_t methods = grid.methods.size();
+  for (std::size_t at = 0; at < given.size(); ++at) {
     const std::size_t market = at / methods;
-    const market::Panel& returns = plan.returns[market];
-    Method& method = plan.results.methods[at % methods];
+    Values values = given[at];
+    values.set_flag("k", grid.ks.front());
     try {
-      const trade::CostBook book(costs, returns.tickers, returns.left_out, returns.dates.front());
-      if (market == 0) method.cost_bps = book.mean_bps();
+      const double cost =
+          backtest::check_backtest(plan.returns[market], backtest::backtest_settings(values));
+      if (market == 0) plan.results.methods[at % methods].cost_bps = cost;
     } catch (const InputError& error) {
-      throw InputError(fmt::format("market {}, method {}: {}",
-                                   printable(plan.results.markets[market].name),
-                                   printable(method.name), error.marked()));
+      throw InputError(in_method(grid.markets[market], grid.methods[at % methods], error.marked()));
     }
   }
 }
@@ -398,11 +400,13 @@ Plan plan_study(const Grid& grid, const Log& log) {
   check_taken(grid);
   for (const MethodGrid& method : grid.methods)
     plan.results.methods.push_back(method_of(grid, method));
+  std::vector<Values> given;  // with files by their names, which errors tell
   for (const MarketGrid& market : grid.markets)
     for (const MethodGrid& method : grid.methods) {
-      plan.values.push_back(method_values(grid, &market, method));
+      given.push_back(method_values(grid, &market, method));
       try {  // before any panel is read
-        check_values(plan.values.back());
+        check_values(given.back());
+        plan.values.push_back(with_contents(given.back()));
       } catch (const InputError& error) {
         throw InputError(in_method(market, method, error.marked()));
       }
@@ -412,7 +416,7 @@ Plan plan_study(const Grid& grid, const Log& log) {
     check_new_market(grid, plan);
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
-  read_costs(plan);
+  check_backtests(grid, given, plan);
   plan.warnings = mistakes_of(grid, plan);
   warn_of_free_methods(grid, plan);
   if (grid.trades_freely)

@@ -345,6 +345,17 @@ TEST(SettingsFile, PrintedSettingsReadBackToTheSame) {
   EXPECT_TRUE(again.flag("gross"));
 }
 
+TEST(SettingsFile, APrintedFileOfCostsReadsBackAsItsNameOrItsText) {
+  for (const std::string text : {"costs.csv", "7.5", "asset,bps\n\"A \"\"x\"\"\",5\r\nB\\,6\n",
+                                 "\nasset,bps\nA,5\"\"\"\""}) {
+    Values values(backtest);
+    values.set_flag("cost-bps", text);
+    Values again(backtest);
+    again.read_toml(values.to_toml(), "printed.toml");
+    EXPECT_EQ(again.number_or_file("cost-bps"), values.number_or_file("cost-bps")) << text;
+  }
+}
+
 TEST(SettingsFile, TextThatTomlCannotHoldIsRefused) {
   Values values(solve);
   values.set_flag("prices", "\xff.csv");

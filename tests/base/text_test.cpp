@@ -66,6 +66,15 @@ TEST(IsUtf8, AcceptsOnlyWellFormedText) {
   EXPECT_FALSE(is_utf8("\xed\xbf\xbf"));
 }
 
+TEST(FewDecimals, ShowsFourAtMost) {
+  EXPECT_EQ(few_decimals(5.0), "5");
+  EXPECT_EQ(few_decimals(100.0), "100");
+  EXPECT_EQ(few_decimals(13.025000000000002), "13.025");
+  EXPECT_EQ(few_decimals(40.0 / 3.0), "13.3333");
+  EXPECT_EQ(few_decimals(0.00123456), "0.001235");
+  EXPECT_EQ(few_decimals(0.0), "0");
+}
+
 TEST(Shortest, ReadsBackToTheSameDouble) {
   EXPECT_EQ(shortest(0.1), "0.1");
   EXPECT_EQ(shortest(1e-300), "1e-300");

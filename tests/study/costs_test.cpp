@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "sharpen/base/error.hpp"
@@ -160,6 +161,79 @@ TEST(StudyCosts, AFileIsKeptByWhatItSays) {
     EXPECT_THAT(error.what(), HasSubstr("market a, method rolling-swap: "));
     EXPECT_THAT(error.what(), HasSubstr("nobody"));
   }
+}
+
+std::string fault_of(const std::string& toml) {
+  try {
+    plan_of(toml);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// The file `costs` in a study of kCostsMarket: 5 bp, and further lines.
+std::string with_file(const Folder& folder, const std::string& more) {
+  const Plan market = plan_of("frameworks = [\"rolling\"]\nlookback = 15\n" + kCostsMarket);
+  std::string text = "asset,bps,date\n";
+  for (const std::string& ticker : market.results.markets[0].tickers)
+    if (more.find(ticker + ",8") == std::string::npos) text += ticker + ",5,\n";
+  const std::string file = (folder / "costs.csv").string();
+  write_bytes(file, text + more);
+  return "lookback = 15\ncosts = [\"" + file + "\"]\n";
+}
+
+TEST(StudyCosts, TheMeanOfAFileIsOverTheDatesThatAreTraded) {
+  const Folder folder;
+  const std::string rolling = "frameworks = [\"rolling\"]\n";
+  const Plan later = plan_of(rolling + with_file(folder, "S001,10000,2099-01-01\n") + kCostsMarket);
+  EXPECT_EQ(later.results.methods.at(0).cost_bps, 5.0);
+  const Plan plain = plan_of(rolling + "lookback = 15\n" + kCostsMarket);
+  const std::vector<std::string>& dates = plain.results.markets[0].dates;
+  const Plan half = plan_of(
+      rolling + with_file(folder, "S001,10," + dates[dates.size() / 2] + "\n") + kCostsMarket);
+  // Trades of a period are made at the end of the one before.
+  const auto dear = static_cast<double>(dates.size() - 1 - dates.size() / 2);
+  EXPECT_NEAR(half.results.methods.at(0).cost_bps, 5.0 + dear / static_cast<double>(dates.size()),
+              1e-8);
+}
+
+TEST(StudyCosts, AFileNeedsRatesFromTheFirstDecisionOnAndErrorsNameIt) {
+  const Folder folder;
+  const Plan plain = plan_of("frameworks = [\"rolling\"]\nlookback = 15\n" + kCostsMarket);
+  const std::vector<std::string>& dates = plain.returns[0].dates;
+  const std::string& first = plain.results.markets[0].dates.front();
+  const auto traded = std::ranges::find(dates, first);
+  const auto with = [&](const std::string& more) {
+    return fault_of("frameworks = [\"rolling\"]\n" + with_file(folder, more) + kCostsMarket);
+  };
+  EXPECT_EQ(with("S001,8," + *(traded - 1) + "\n"), "");
+  EXPECT_THAT(with("S001,8," + *traded + "\n"),
+              HasSubstr("costs.csv:6: asset \"S001\" has no cost"));
+  EXPECT_THAT(with("ZZZ,5,\n"), HasSubstr("costs.csv:7: there is no asset \"ZZZ\""));
+  write_bytes(folder / "binary.csv", std::string("h ;\x17\0\x01\n\0", 8));
+  EXPECT_THAT(fault_of("frameworks = [\"rolling\"]\nlookback = 15\ncosts = [\"" +
+                       (folder / "binary.csv").string() + "\"]\n" + kCostsMarket),
+              HasSubstr("binary.csv:1"));
+}
+
+TEST(StudyCosts, ABacktestReadsTheSettingsOfAMethod) {
+  const Folder folder;
+  const Plan plan = plan_of("frameworks = [\"rolling\"]\n" +
+                            with_file(folder, "S001,7,2016-01-01\n") + kCostsMarket);
+  settings::Values values(settings::backtest);
+  values.read_toml(plan.results.methods.at(0).settings, "method.toml");
+  EXPECT_EQ(values.number_or_file("cost-bps").file, bytes_of(folder / "costs.csv"));
+}
+
+TEST(StudyCosts, WhatATrainingWouldRefuseIsRefusedBeforeAnyCell) {
+  const std::string dfl = "frameworks = [\"dfl\"]\nlookback = 15\nseeds = 1\nbatch = 16\n";
+  EXPECT_EQ(fault_of(dfl + "train-block = 32\n" + kCostsMarket), "");
+  EXPECT_THAT(
+      fault_of(dfl + "train-block = 14\n" + kCostsMarket),
+      HasSubstr("market a, method dfl-swap: train-block = 14 leaves nothing to learn from"));
+  EXPECT_THAT(fault_of(dfl + "train-block = 5000\n" + kCostsMarket),
+              HasSubstr("train-block = 5000 is longer than the training part"));
 }
 
 }  // namespace

@@ -60,4 +60,7 @@ std::string render_table(const std::vector<std::string>& header,
 // The shortest decimal that reads back to the same double: "0.1", "1e-300", "nan", "inf".
 std::string shortest(double value);
 
+// Four decimals at most, of a number below 0.1 four digits: "13.025", "5", "0.001235".
+std::string few_decimals(double value);
+
 }  // namespace sharpen
