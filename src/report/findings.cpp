@@ -9,7 +9,9 @@
 #include <set>
 #include <utility>
 
+#include "base/settings_toml.hpp"
 #include "report/table_builder.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/report.hpp"
 
@@ -237,6 +239,30 @@ void add_break_even(const Results& results, const Summary& summary, std::vector<
             : ""));
 }
 
+// Periods from decisions to trades, by the settings of the methods.
+std::set<std::int64_t> delays_of(const Results& results) {
+  std::set<std::int64_t> out;
+  for (const study::Method& method : results.methods) {
+    try {
+      const toml::table said = settings::parse_toml(method.settings, method.name);
+      out.insert(said["delay"].value_or(std::int64_t{0}));
+    } catch (const InputError&) {  // a file may hold anything: nothing is said of such a method
+    }
+  }
+  return out;
+}
+
+void add_delay(const Results& results, std::vector<std::string>& out) {
+  const std::set<std::int64_t> delays = delays_of(results);
+  if (delays.empty() || *delays.rbegin() <= 0) return;
+  const std::string most = counted(*delays.rbegin(), "period");
+  out.push_back(delays.size() == 1
+                    ? fmt::format("Every trade is made {} after its decision.", most)
+                    : fmt::format("Trades are made up to {} after their decisions, as the settings "
+                                  "of each method say.",
+                                  most));
+}
+
 void add_warnings(const Results& results, std::vector<std::string>& out) {
   std::size_t warnings = 0;
   const study::Market* first = nullptr;
@@ -275,6 +301,7 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
     add_warnings(results, out);
     return out;
   }
+  add_delay(results, out);
   add_after_costs(results, summary, out);
   add_best(results, summary, out);
   add_tests(summary, out);

@@ -125,7 +125,7 @@ void add_level(const Results& results, const Summary& summary, const Level& leve
   if (zero.empty()) return;
   out.push_back(fmt::format("{}, the Sharpe ratio is above zero {}.",
                             level.cost_bps > 0.0
-                                ? fmt::format("After costs of {:.3g} bp", level.cost_bps)
+                                ? fmt::format("After costs of {} bp", few_decimals(level.cost_bps))
                                 : "Without costs of trading",
                             for_whom(results, summary, zero, "its whole 95 % interval")));
   Level others = level;  // equal weights are not above themselves
@@ -138,6 +138,21 @@ void add_level(const Results& results, const Summary& summary, const Level& leve
   out.push_back(
       fmt::format("It is above that of equal weights at the same cost {}.",
                   for_whom(results, summary, equal, "the whole 95 % interval of the difference")));
+}
+
+// Methods that never held anything have no Sharpe ratio to be above or below a bar.
+void add_untraded(const Results& results, const Summary& summary, std::vector<std::string>& out) {
+  std::map<Index, Above> found;
+  for (const Entry& entry : summary.entries)
+    if (entry.done > 0 && entry[Figure::gross].mean == 0.0) {
+      found[entry.method].method = entry.method;
+      ++found[entry.method].above;
+    }
+  std::vector<Above> idle;
+  for (const auto& [method, of] : found) idle.push_back(of);
+  if (!idle.empty())
+    out.push_back(fmt::format("Nothing was traded by {}: there is no Sharpe ratio to speak of.",
+                              list_of(results, summary, idle, &Above::above)));
 }
 
 }  // namespace
@@ -155,6 +170,7 @@ void add_after_costs(const Results& results, const Summary& summary,
   if (levels.size() > kMost)
     out.push_back(fmt::format("The table “costs” has {}, too.",
                               counted(levels.size() - kMost, "higher cost")));
+  add_untraded(results, summary, out);
   if (!free) return;
   const std::vector<Above> left = standing(summary, levels.front(), kZeroAtUsualCost);
   if (!left.empty())

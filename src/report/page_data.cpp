@@ -271,12 +271,13 @@ Json curves_json(const Results& results, const Summary& summary) {
       add(low, point.interval.low);
       add(high, point.interval.high);
     }
-    out.push_back({{"group", entry.group},
-                   {"method", entry.method},
-                   {"cost", summary.costs[at(entry.method)]},
-                   {"sharpe", std::move(sharpe)},
-                   {"low", std::move(low)},
-                   {"high", std::move(high)}});
+    out.push_back(
+        {{"group", entry.group},
+         {"method", entry.method},
+         {"cost", number_or_null(std::round(summary.costs[at(entry.method)] * 1e4) / 1e4)},
+         {"sharpe", std::move(sharpe)},
+         {"low", std::move(low)},
+         {"high", std::move(high)}});
   }
   return out;
 }

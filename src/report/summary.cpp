@@ -33,7 +33,7 @@ struct FigureRow {
 constexpr std::array<FigureRow, kFigures> kRows = {{
     {{"sharpe_annualized", "Sharpe", 3, 1}, &Metrics::sharpe_annualized},
     {{"sharpe_gross_annualized", "before costs", 3, 1}, &Metrics::sharpe_gross_annualized},
-    {{"sharpe_delayed_annualized", "delay 1", 3, 1}, &Metrics::sharpe_delayed_annualized},
+    {{"sharpe_delayed_annualized", "a period later", 3, 1}, &Metrics::sharpe_delayed_annualized},
     {{"equal_sharpe_annualized", "equal weights", 3, 0}, &Metrics::equal_sharpe_annualized},
     {{"return_annualized", "return", 3, 1}, &Metrics::return_annualized},
     {{"volatility_annualized", "volatility", 3, 0}, &Metrics::volatility_annualized},

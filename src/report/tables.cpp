@@ -116,8 +116,8 @@ Table sharpe_matrix(const Builder& make) {
   make.explain_best(out);
   out.notes.emplace_back(
       "After costs: net of what the account was charged for trading, for short positions and for "
-      "borrowing; before costs: the same days without that. Delay 1: after costs, with every trade "
-      "made one period after its decision.");
+      "borrowing; before costs: the same days without that. A period later: after costs, with "
+      "every trade made one period later than in this study.");
   return out;
 }
 
@@ -132,9 +132,9 @@ Table sharpe_table(const Builder& make) {
   const std::vector<double> costs(with_best.begin(), with_best.end());
   const bool one = summary.cost_levels().size() == 1;
   for (const double cost : costs) {
-    const std::string group =
-        "best against runner-up" + (one ? std::string() : fmt::format(" at {} bp", cost));
-    const std::string at_cost = one ? std::string() : fmt::format("_at_{}bp", cost);
+    const std::string group = "best against runner-up" +
+                              (one ? std::string() : fmt::format(" at {} bp", few_decimals(cost)));
+    const std::string at_cost = one ? std::string() : fmt::format("_at_{}bp", few_decimals(cost));
     out.columns.push_back({.head = "runner-up", .figure = "runner_up" + at_cost, .group = group});
     out.columns.push_back({.head = "p", .figure = "p_value" + at_cost, .group = group});
     out.columns.push_back({.head = "Holm", .figure = "p_holm" + at_cost, .group = group});

@@ -45,8 +45,9 @@ Table costs_table(const Builder& make) {
   Table out = make.listing(figures, "costs", "What trading costs, and what is left");
   add_price(make, out);
   out.notes.emplace_back(fmt::format(
-      "Sharpe: annualised, after costs. Delay 1: the same with every trade made one period after "
-      "its decision. Turnover: the sum of |trade| a year, in units of the wealth. Held for: the "
+      "Sharpe: annualised, after costs. A period later: the same with every trade made one period "
+      "later than in this study. Turnover: the sum of |trade| a year, in units of the wealth. Held "
+      "for: the "
       "mean number of periods, 2 × exposure / turnover. Cost a year, in units of the wealth{}; it "
       "is in the returns already.",
       several ? ": for trading, for short positions and for borrowing"

@@ -100,6 +100,22 @@ TEST(AfterCosts, AStudyWithoutCostsSaysSoAndWhatTheyWouldLeave) {
   EXPECT_EQ(said[3], "At 5 bp, with the same trades, it would be above zero for no method.");
 }
 
+TEST(AfterCosts, SaysWhoNeverTraded) {
+  study::Results results = two_methods(0.01);
+  EXPECT_THAT(findings(results, summary_of(results)), Not(Contains(HasSubstr("Nothing was"))));
+  for (study::Cell& cell : results.cells) {
+    if (cell.method != 0) continue;
+    backtest::Run& run = cell.run;
+    for (auto* column : {&run.returns, &run.gross_returns, &run.costs, &run.trading_costs,
+                         &run.turnover, &run.gross, &run.net, &run.holdings, &run.largest})
+      std::ranges::fill(*column, 0.0);
+    cell.metrics = backtest::metrics(cell.track(results.markets[0].periods_per_year));
+  }
+  const std::vector<std::string> said = findings(results, summary_of(results));
+  EXPECT_THAT(said, Contains("Nothing was traded by DFL: there is no Sharpe ratio to speak of."));
+  EXPECT_THAT(said, Not(Contains(HasSubstr("above zero for DFL"))));
+}
+
 TEST(AfterCosts, NothingIsSaidOfRuinAndOfWhatWasNotKept) {
   study::Results results = two_methods(0.01);
   for (study::Cell& cell : results.cells) {

@@ -94,7 +94,7 @@ TEST(Report, SharpeTableHasWhatIsBeforeCostsAndADayLaterBesideEveryFigure) {
     const std::vector<std::pair<std::string, Figure>> expected = {
         {"after costs", Figure::sharpe},
         {"before costs", Figure::sharpe_gross},
-        {"delay 1", Figure::sharpe_delayed}};
+        {"a period later", Figure::sharpe_delayed}};
     for (std::size_t r = 0; r < 3; ++r) {
       EXPECT_EQ(rows[r].cells[2].text, expected[r].first);
       for (std::size_t c = 3; c < 12; ++c)
@@ -111,6 +111,24 @@ TEST(Report, SharpeTableHasWhatIsBeforeCostsAndADayLaterBesideEveryFigure) {
   }
   all = tables_of(results);
   EXPECT_EQ(table_named(all, "sharpe").rows.size(), 6u);
+}
+
+TEST(Report, SaysThatTradesAreLate) {
+  study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}});
+  for (const Format format : {Format::text, Format::html, Format::markdown}) {
+    EXPECT_THAT(document_of(results, format), Not(HasSubstr("after its decision")));
+    EXPECT_THAT(document_of(results, format), HasSubstr("a period later"));
+    EXPECT_THAT(document_of(results, format), HasSubstr("later than in this study"));
+  }
+  for (study::Method& method : results.methods) method.settings = "rule = \"cost\"\ndelay = 2\n";
+  for (const Format format : {Format::text, Format::html, Format::markdown})
+    EXPECT_THAT(document_of(results, format),
+                HasSubstr("Every trade is made 2 periods after its decision."));
+  results.methods[0].settings = "delay = 0\n";
+  results.methods[1].settings = "no = settings = at all";
+  EXPECT_THAT(document_of(results, Format::text),
+              HasSubstr("Trades are made up to 2 periods after their decisions, as the settings of "
+                        "each method say."));
 }
 
 TEST(Report, BoldIsTheBestOfThePapersMethods) {
