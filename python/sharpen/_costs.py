@@ -51,9 +51,14 @@ def _lines(titles: List[str], rows: Iterable[Row]) -> str:
         *names, bps = row
         if isinstance(bps, bool) or not hasattr(bps, "__float__") or hasattr(bps, "__len__"):
             raise TypeError(f"cost_bps of {names[-1]}: {bps!r} is no number")
-        dates = [_settings.text("cost_bps", date) for date in names[:-1]]
+        dates = ["" if _missing(date) else _settings.text("cost_bps", date) for date in names[:-1]]
         writer.writerow([*dates, names[-1], repr(float(bps))])
     return out.getvalue()
+
+
+def _missing(date: Any) -> bool:
+    """What pandas makes of an empty field, NaN, NaT or NA; or None."""
+    return date is None or type(date).__name__ == "NAType" or bool(date != date)
 
 
 _settings.writers["cost_bps"] = text

@@ -61,8 +61,8 @@ class Backtest:
     def daily(self) -> Any:
         """A DataFrame with a row for each period: return, gross_return, cost, turnover,
         net_exposure, gross_exposure, holdings, status; trading_cost, short_fee and financing, which
-        add up to cost; delayed_return and equal_return, after costs, of the same trades one period
-        later and of equal weights; and benchmark where there is one."""
+        add up to cost; delayed_return and equal_return, after costs, of every trade one period
+        later than it was and of equal weights; and benchmark where there is one."""
         return _panels.need_pandas("daily").DataFrame(self._core.columns, index=self._index())
 
     @property

@@ -202,6 +202,16 @@ def test_costs_can_be_given_in_many_ways(market, tmp_path):
                   bps.rename_axis("asset").rename("bps").reset_index()):
         found = sharpen.backtest(market, cost_bps=given, **settings)
         pd.testing.assert_series_equal(found.returns, expected.returns, check_exact=True)
+    # Lines without a date count from the start, however pandas has read the empty fields.
+    dated = pd.DataFrame({"asset": market.columns, "bps": bps.to_numpy(), "date": ""})
+    dated.loc[len(dated)] = [market.columns[0], 99.0, "2099-01-01"]
+    dated.to_csv(tmp_path / "dated.csv", index=False)
+    for given in (dated, pd.read_csv(tmp_path / "dated.csv"),
+                  pd.read_csv(tmp_path / "dated.csv", parse_dates=["date"]),
+                  pd.read_csv(tmp_path / "dated.csv").convert_dtypes(),
+                  dated.assign(date=[date or None for date in dated["date"]])):
+        found = sharpen.backtest(market, cost_bps=given, **settings)
+        pd.testing.assert_series_equal(found.returns, expected.returns, check_exact=True)
     one = sharpen.backtest(market, cost_bps=7, **settings)
     many = sharpen.backtest(market, cost_bps=bps * 0 + 7, **settings)
     pd.testing.assert_series_equal(one.returns, many.returns, check_exact=True)
@@ -229,7 +239,7 @@ def test_what_a_backtest_says_after_costs(market, tmp_path):
     low, high = m["sharpe_ci"]
     assert curve.loc[5, "low"] == pytest.approx(low * 252**0.5, rel=1e-9)
     assert isinstance(m["equal_weights"]["alpha_ci"], tuple)
-    assert "after 5 basis points" in str(found) and "equal weights" in str(found)
+    assert "After 5 basis points" in str(found) and "equal weights" in str(found)
     again = sharpen.Backtest.load(tmp_path / "run")
     pd.testing.assert_frame_equal(again.daily, found.daily, check_freq=False)
     pd.testing.assert_frame_equal(again.cost_curve, curve)

@@ -2,7 +2,11 @@
 // but those that the settings name.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "command/model_settings.hpp"
+#include "command/trading.hpp"
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/backtest/run_files.hpp"
 #include "sharpen/base/error.hpp"
@@ -105,6 +109,25 @@ std::optional<market::Panel> signal_of(const Values& values, BacktestInputs& inp
   return market::read_panel(values.text("signal"), market::PanelKind::prices, market::Cells::raw);
 }
 
+// What is held after the last row, which moved it (trade/account.hpp); nothing after ruin.
+std::vector<backtest::Position> held_after(const BacktestAnswer& answer) {
+  const backtest::Run& run = answer.result.run;
+  const market::Panel& panel = answer.input.returns;
+  const double growth = 1.0 + run.returns.back();
+  const auto last = std::ranges::find(panel.dates, run.dates.back());
+  std::vector<backtest::Position> out;
+  if (run.ruined() || last == panel.dates.end()) return out;
+  const ConstVec returns = panel.matrix().row(last - panel.dates.begin());
+  for (const backtest::Position& position : run.weights_of(run.periods() - 1)) {
+    const auto column = std::ranges::find(panel.tickers, answer.result.tickers[at(position.asset)]);
+    const double earned = returns[at(column - panel.tickers.begin())];
+    const double factor = 1.0 + (std::isfinite(earned) ? earned : 0.0);
+    if (const double weight = position.weight * factor / growth; weight != 0.0)
+      out.push_back({position.asset, weight});
+  }
+  return out;
+}
+
 std::string label_of(const BacktestAnswer& answer) {
   if (answer.values.has("label")) return answer.values.text("label");
   const bool soft = answer.settings.decision == backtest::DecisionKind::soft;
@@ -156,6 +179,8 @@ BacktestAnswer run(Job job, const Control& control) {
   answer.label = label_of(answer);
   answer.warnings = answer.input.warnings;
   warn_of_ignored(answer.values, answer.warnings);
+  warn_of_idle_rule(answer.values, backtest::ruling_of(answer.settings),
+                    solve::optimizer_named(answer.settings.optimizer), false, answer.warnings);
   for (std::string& mistake : backtest::likely_mistakes(answer.values, answer.input.returns.dates))
     answer.warnings.push_back(std::move(mistake));
   const auto& found = answer.result.warnings;
@@ -200,8 +225,7 @@ std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAn
                                                           answer.result.equal_returns));
   files.emplace_back("weights.csv", backtest::weights_csv(run, tickers));
   files.emplace_back("trades.csv", backtest::trades_csv(run, tickers));
-  files.emplace_back("weights_last.csv",
-                     backtest::portfolio_csv(run.weights_of(run.periods() - 1), tickers));
+  files.emplace_back("weights_last.csv", backtest::portfolio_csv(held_after(answer), tickers));
   if (!run.benchmark.empty()) files.emplace_back("benchmark.csv", backtest::benchmark_csv(run));
   files.emplace_back("metrics.json", backtest_json(answer));
   return files;

@@ -88,7 +88,8 @@ Keys<Answer> sharpe_keys() {
       {"sharpe_gross", "the same before all costs", metric(&Metrics::sharpe_gross)},
       {"sharpe_gross_annualized", "", metric(&Metrics::sharpe_gross_annualized)},
       {"sharpe_delay_1_annualized",
-       "Sharpe ratio a year, after costs, if every trade were made one period later",
+       "Sharpe ratio a year, after costs, if every trade were made one period later than it is, "
+       "`delay` + 1 periods after its decision",
        metric(&Metrics::sharpe_delayed_annualized)},
       {"sharpe_ci",
        "95 % interval of `sharpe`, [low, high], per period, by the stationary bootstrap",
@@ -280,7 +281,8 @@ Keys<Answer> period_keys() {
       {"rebalance", "periods between decisions", [](auto& a) { return a.settings.rebalance; }},
       {"status_counts",
        "periods of the statistics by status: `ok`, `neutral_face`, `no_signal`, `not_converged`, "
-       "`invalid_input` of decisions; `held` without a decision, `idle` before the first, `ruin`",
+       "`invalid_input` of decisions; `held` without a decision, `idle` before the first, `ruin`. "
+       "With `no_signal` and `invalid_input` a rule keeps what was held, `rule` `none` holds cash",
        [](auto& a) { return status_counts(a.result.run); }},
       {"n_jittered", "decisions whose covariance needed jitter on its diagonal",
        [](auto& a) { return a.result.run.n_jittered; }},

@@ -48,12 +48,25 @@ std::string drawdown_text(const BacktestAnswer& answer) {
   return text;
 }
 
-std::string_view in_words(backtest::PeriodStatus status) {
+// Periods that were decided so, and those of them in which something was held.
+struct Decided {
+  Index periods = 0, invested = 0;
+};
+
+// A decision that could not be made is cash or, by a rule, what was held: as it was.
+std::string cash_or_kept(const Decided& of, std::string_view why_cash, std::string_view why_kept) {
+  if (of.invested == 0) return fmt::format(" (cash: {})", why_cash);
+  if (of.invested == of.periods) return fmt::format(" ({}: what was held is kept)", why_kept);
+  return fmt::format(" ({}: what was held is kept in {}, cash in {})", why_kept, of.invested,
+                     of.periods - of.invested);
+}
+
+std::string in_words(backtest::PeriodStatus status, const Decided& of) {
   using enum backtest::PeriodStatus;
   switch (status) {
     case neutral_face: return " (net position zero)";
-    case no_signal: return " (cash: nothing worth holding)";
-    case invalid_input: return " (cash: no covariance)";
+    case no_signal: return cash_or_kept(of, "nothing worth holding", "nothing worth trading for");
+    case invalid_input: return cash_or_kept(of, "no covariance", "no covariance");
     case held: return " (no decision)";
     case idle: return " (before the first decision)";
     default: return "";
@@ -64,10 +77,15 @@ std::string status_text(const backtest::Run& run) {
   std::string text;
   for (int s = 0; s < backtest::kPeriodStatuses; ++s) {
     const auto status = static_cast<backtest::PeriodStatus>(s);
-    const auto count = std::count(run.status.begin() + run.stats_from, run.status.end(), status);
-    if (count > 0)
-      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", count, backtest::name(status),
-                          in_words(status));
+    Decided of;
+    for (Index p = run.stats_from; p < run.periods(); ++p) {
+      if (run.status[at(p)] != status) continue;
+      ++of.periods;
+      of.invested += run.holdings[at(p)] > 0;
+    }
+    if (of.periods > 0)
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", of.periods, backtest::name(status),
+                          in_words(status, of));
   }
   return text.empty() ? "–" : text;
 }
@@ -109,6 +127,22 @@ std::string after_words(const trade::AccountSettings& account) {
   return words.empty() ? "without costs" : "after " + words;
 }
 
+// Nothing was held in the periods of the statistics: there is no Sharpe ratio to speak of.
+bool stayed_in_cash(const BacktestAnswer& answer) {
+  return answer.result.metrics.mean_gross == 0.0;
+}
+
+// Whether the verdict says what was charged.
+bool verdict_tells_costs(const BacktestAnswer& answer) {
+  return !answer.result.run.ruined() && !stayed_in_cash(answer);
+}
+
+std::string cash_verdict(const backtest::Run& run) {
+  return run.trades.empty()
+             ? "Nothing was traded: everything stayed in cash, and there is no Sharpe ratio."
+             : "Nothing was held in these periods: there is no Sharpe ratio.";
+}
+
 enum class Side { above, below, unknown };
 
 Side side_of(double low, double high) {
@@ -121,6 +155,7 @@ std::string_view name(Side side) { return side == Side::above ? "above" : "below
 std::string verdict(const BacktestAnswer& answer) {
   const backtest::BacktestResult& result = answer.result;
   if (result.run.ruined()) return fmt::format("It was ruined on {}.", result.run.dates.back());
+  if (stayed_in_cash(answer)) return cash_verdict(result.run);
   const backtest::SharpeInterval& own = result.statistics.interval;
   const backtest::SharpeDifference& against = result.after_costs.difference;
   const Side zero = side_of(own.low, own.high), equal = side_of(against.low, against.high);
@@ -168,8 +203,7 @@ std::string turnover_text(const backtest::Metrics& m) {
 std::string costs_text(const BacktestAnswer& answer) {
   const backtest::Metrics& m = answer.result.metrics;
   const double year = m.cost_annualized / m.total_cost;
-  std::string text = fmt::format("{} a year, at {}", percent(m.cost_annualized),
-                                 cost_words(answer.settings.account));
+  std::string text = fmt::format("{} a year", percent(m.cost_annualized));
   std::string kinds;
   for (const auto& [kind, cost] :
        {std::pair{"trading", m.trading_cost}, std::pair{"short fee", m.short_fee},
@@ -223,10 +257,13 @@ std::string backtest_text(const BacktestAnswer& answer) {
       counted(static_cast<Index>(answer.result.tickers.size()), "asset"),
       counted(m.n_periods, "period"), answer.date(std::min(run.stats_from, run.periods() - 1)),
       answer.date(run.periods() - 1), verdict(answer));
-  out += line("Sharpe",
-              fmt::format("{} per period, {} annualised {} ({} periods a year)", number(m.sharpe),
-                          number(m.sharpe_annualized), after_words(answer.settings.account),
-                          shortest(m.periods_per_year)));
+  const std::string charged = after_words(answer.settings.account);
+  out += line("Sharpe", fmt::format("{} per period, {} annualised {} ({} periods a year)",
+                                    number(m.sharpe), number(m.sharpe_annualized),
+                                    verdict_tells_costs(answer) && charged.starts_with("after")
+                                        ? "after costs"
+                                        : charged,
+                                    shortest(m.periods_per_year)));
   const double year = std::sqrt(m.periods_per_year);
   out += line("95 %", fmt::format("{} to {} per period, {} to {} annualised",
                                   number(s.interval.low), number(s.interval.high),

@@ -97,7 +97,8 @@ void remember(Prediction& prediction, const Threads& threads, const Control& con
   const PredictInput& input = prediction.input;
   backtest::LearnedSettings settings{.training = input.model.settings,
                                      .periods_per_year = prediction.periods_per_year,
-                                     .memory = prediction.trading.ruling.memory};
+                                     .memory = prediction.trading.ruling.memory,
+                                     .costs = nullptr};
   settings.training.shrinkage = prediction.shrinkage;
   const Index last = input.returns.rows() - 1;
   const backtest::Expectations found = backtest::learned_expectations(
@@ -119,9 +120,15 @@ void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSe
     learn::expected_returns(model, m, window, std::span(&window.rows, 1), assets,
                             mu.middle_rows(m, 1), threads);
   prediction.mu.resize(at(n));
-  prediction.agreement =
-      learn::Combiner(*prediction.risk).run(*prediction.risk, 0, mu, prediction.mu);
-  if (prediction.trading.ruling.normalizes()) remember(prediction, threads, control);
+  learn::Combiner combiner(*prediction.risk);
+  prediction.agreement = combiner.run(*prediction.risk, 0, mu, prediction.mu);
+  if (prediction.trading.ruling.normalizes()) {
+    remember(prediction, threads, control);
+  } else {
+    std::vector<double> q(at(n));
+    combiner.run_unscaled(*prediction.risk, 0, mu, q);
+    prediction.unit = unit_of(prediction.mu, q);
+  }
   const std::vector<Index> samples(at(members), 0);
   prediction.spread = learn::member_spread(
       solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads, control,
@@ -181,7 +188,7 @@ std::vector<trade::TradeReason> decide(const solve::OptimizerInfo& optimizer,
   if (prediction.limits) problem.limits = &*prediction.limits;
   const std::vector<trade::TradeReason> reasons =
       decide_from(holdings, prediction.trading, optimizer, settings, prediction.periods_per_year,
-                  problem, prediction);
+                  problem, prediction.unit, prediction);
   refuse_unsolved(prediction);
   const bool has_reasons = prediction.portfolio.outcome.status != Status::infeasible;
   solve::measure(problem, prediction.values.flag("explain") && has_reasons, prediction);
@@ -250,6 +257,9 @@ void warn(const Values& values, Prediction& prediction) {
       prediction.rules && prediction.settings.objective.kind == layer::Objective::expected_return;
   idle("target-volatility", sizing == layer::Sizing::volatility || aims, "‹--sizing volatility›");
   idle("offset", sizing == layer::Sizing::budget, "‹--sizing budget›");
+  warn_of_percent(prediction.trading.previous, warnings);
+  warn_of_idle_rule(values, prediction.trading.ruling, optimizer_of(values.text("optimizer")), true,
+                    warnings);
 }
 
 std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs) {
@@ -267,7 +277,7 @@ std::vector<std::string> known_names(const PredictInput& input) {
 
 settings::NumberOrFile costs_of(const Values& values, const learn::Model& model) {
   if (values.has("cost-bps")) return values.number_or_file("cost-bps");
-  return {.number = model.settings.train_cost_bps, .file = {}};
+  return {.number = model.cost_bps, .file = {}};
 }
 
 // What contradicts itself whatever the files hold.
@@ -319,6 +329,7 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
   select::SelectSettings{settings.mandate(k)}.validate(model.n());
   Trading& trading = prediction.trading;
   trading.previous = previous_of(values, inputs);
+  if (!trading.previous.empty()) refuse_other_holdings(trading.previous, settings.limits.get());
   trading.ruling = ruling_of_model(values, model);
   const std::vector<std::string> known = known_names(prediction.input);
   std::vector<std::string> strangers;

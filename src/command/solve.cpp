@@ -196,8 +196,9 @@ class Rebalancing {
     rules.memory = 1;
     trading_.ruling = ruling_of(values, rules, optimizer);
     trading_.previous = std::move(previous);
+    refuse_other_holdings(trading_.previous, solve::optimizer_settings(values).limits.get());
     set_costs(values.number_or_file("cost-bps"), input.tickers, input.left_out,
-              input.window ? std::string_view(input.window->to) : "", trading_);
+              input.window ? input.window->to : std::string(), trading_);
     revision_.holdings =
         holdings_of(trading_.previous, values.optional_text("previous").value_or(""), input.tickers,
                     input.left_out, strangers_);
@@ -217,6 +218,9 @@ class Rebalancing {
     if (!strangers_.empty())
       out.warnings.push_back(fmt::format("left out of the problem: {}; held now, and sold",
                                          some_names(strangers_, kMostNames)));
+    warn_of_percent(trading_.previous, out.warnings);
+    warn_of_idle_rule(values_, trading_.ruling, solve::optimizer_named(out.optimizer), true,
+                      out.warnings);
     out.trading = std::move(trading_);
   }
 
@@ -228,21 +232,20 @@ class Rebalancing {
     solve::OptimizerSettings scaled = settings;
     solve::Problem believed = problem;
     std::vector<double> q(problem.mu.size());
-    double promised = 1.0;
-    if (trading_.ruling.normalizes()) {
-      learn::Combiner(*problem.risk)
-          .run_unscaled(*problem.risk, problem.sample, ConstMat(problem.mu.data(), 1, problem.n),
-                        q);
+    learn::Combiner(*problem.risk)
+        .run_unscaled(*problem.risk, problem.sample, ConstMat(problem.mu.data(), 1, problem.n), q);
+    const double promised = unit_of(problem.mu, q);
+    const bool normalizes = trading_.ruling.normalizes();
+    if (normalizes) {
       believed.mu = q;
-      const double length = dot(q, q);
-      if (length > 0.0) promised = dot(problem.mu, q) / length;
       scaled.objective.risk_aversion /= promised;
       if (choice.portfolio.theta) *choice.portfolio.theta *= promised;
     }
     reasons_ = decide_from(revision_.holdings, trading_, optimizer, scaled,
-                           values_.real("periods-per-year"), believed, choice);
+                           values_.real("periods-per-year"), believed, normalizes ? 1.0 : promised,
+                           choice);
     if (!choice.from_holdings) return;
-    choice.portfolio.sharpe *= promised;
+    if (normalizes) choice.portfolio.sharpe *= promised;
     choice.portfolio.value.reset();
   }
 

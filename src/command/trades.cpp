@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <unordered_set>
 
 #include "base/csv.hpp"
+#include "base/vec.hpp"
 #include "command/trading.hpp"
 #include "market/asset_table.hpp"
 #include "sharpen/base/error.hpp"
@@ -116,27 +118,76 @@ std::vector<double> holdings_of(const std::vector<NamedWeight>& previous, const 
   return out;
 }
 
+void refuse_other_holdings(const std::vector<NamedWeight>& previous,
+                           const layer::LimitRules* rules) {
+  if (rules == nullptr || rules->holdings.empty()) return;
+  std::map<std::string, double> difference = rules->holdings;
+  for (const NamedWeight& position : previous) difference[position.asset] -= position.weight;
+  constexpr double kRounding = 1e-9;  // weights as they are written: 1/3, 33.3333333333 %
+  for (const auto& [asset, by] : difference)
+    if (std::abs(by) > kRounding)
+      throw InputError(fmt::format(
+          "‹--previous› and holdings in the limits say two things of what is held, first of {}; "
+          "leave holdings out of the limits",
+          printable(asset)));
+}
+
+void warn_of_percent(const std::vector<NamedWeight>& previous, std::vector<std::string>& warnings) {
+  constexpr double kMostGross = 5.0;
+  double gross = 0.0;
+  for (const NamedWeight& position : previous) gross += std::abs(position.weight);
+  if (gross > kMostGross)
+    warnings.push_back(fmt::format(
+        "what is held has a gross exposure of {:.4g} times the wealth; weights are shares of it: "
+        "write 0.3 for 30 %",
+        gross));
+}
+
+void warn_of_idle_rule(const Values& values, const trade::Ruling& ruling,
+                       const solve::OptimizerInfo& optimizer, bool tells_gains,
+                       std::vector<std::string>& warnings) {
+  const auto given = [&](std::string_view name) {
+    return values.takes(name) && values.origin(name) == settings::Origin::flag;
+  };
+  for (const std::string_view name : {"expected-sharpe", "holding-horizon"})
+    if (given(name) && ruling.rule != trade::Rule::cost)
+      warnings.push_back(
+          fmt::format("‹--{}› {}; it goes with ‹--rule cost›", name,
+                      tells_gains ? "does not change what is decided, only what it is said to gain"
+                                  : "has no effect here"));
+  if (given("memory") && !optimizer.needs.signal)
+    warnings.push_back(
+        fmt::format("‹--memory› has no effect here; it goes with other optimizers: {} {}",
+                    optimizer.name, optimizer.ignores_since));
+}
+
 void set_costs(const settings::NumberOrFile& bps, std::span<const std::string> tickers,
-               std::span<const std::string> known, std::string_view date, Trading& out) {
+               std::span<const std::string> known, const std::string& date, Trading& out) {
   const trade::CostBook book(bps, tickers, known, date);
   const ConstVec costs = book.at(date);
   out.costs.assign(costs.begin(), costs.end());
-  out.cost_bps = book.mean_bps();
-  if (!bps.file.empty()) return;
-  out.cost_bps = bps.number;
-  out.one_cost = costs.front();
+  out.cost_bps = bps.file.empty() ? bps.number : book.mean_bps(std::span(&date, 1));
+  for (const NamedWeight& position : out.previous)
+    if (const std::optional<double> rate = book.of_other(position.asset, date))
+      out.other_costs.emplace(position.asset, *rate);
+}
+
+double unit_of(ConstVec mu, ConstVec q) {
+  const double length = dot(q, q), unit = dot(mu, q) / length;
+  return length > 0.0 && unit > 0.0 && std::isfinite(unit) ? unit : 1.0;
 }
 
 std::vector<trade::TradeReason> decide_from(ConstVec holdings, const Trading& trading,
                                             const solve::OptimizerInfo& optimizer,
                                             const solve::OptimizerSettings& settings,
                                             double periods_per_year, const solve::Problem& problem,
-                                            solve::Choice& choice) {
+                                            double unit, solve::Choice& choice) {
   trade::Trader trader(trading.ruling, optimizer, settings, periods_per_year);
   const trade::Standing standing{.holdings = holdings, .costs = trading.costs};
   solve::Answer decided;
   trader.decide(problem, choice, standing, decided);
-  std::vector<trade::TradeReason> reasons = trader.reasons(problem, choice, standing, decided);
+  std::vector<trade::TradeReason> reasons =
+      trader.reasons(problem, choice, standing, decided, unit);
   const bool made_anew = decided.portfolio.weights == choice.portfolio.weights;
   choice.from_holdings = !made_anew;
   static_cast<solve::Answer&>(choice) = std::move(decided);
@@ -160,10 +211,11 @@ void list_trades(const std::vector<NamedWeight>& wanted, std::span<const std::st
   out.trades = trade_list(out.previous, wanted, sizes);
   for (TradeRow& row : out.trades) {
     const auto found = std::ranges::find(tickers, row.asset);
-    const std::optional<double> rate = found == tickers.end()
-                                           ? out.one_cost
-                                           : std::optional(out.costs[at(found - tickers.begin())]);
-    if (rate) row.cost = *rate * std::abs(row.trade());
+    const auto other = out.other_costs.find(row.asset);
+    if (found != tickers.end())
+      row.cost = out.costs[at(found - tickers.begin())] * std::abs(row.trade());
+    else if (other != out.other_costs.end())
+      row.cost = other->second * std::abs(row.trade());
     out.cost += row.cost.value_or(0.0);
     if (const auto gain = gains.find(row.asset); gain != gains.end()) row.gain = gain->second;
   }

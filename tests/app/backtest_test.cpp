@@ -156,11 +156,20 @@ TEST_F(BacktestCommand, WritesFilesThatAgreeWithEachOtherAndWithTheAnswer) {
     counted += count.get<std::size_t>();
   EXPECT_EQ(counted, excess.size());
 
-  // The last portfolio is that of the last period, and reads back.
-  std::vector<backtest::NamedWeight> last;
-  for (const Row& row : rows_of(text_of(out + "/weights.csv")))
-    if (row[0] == returns_.dates.back()) last.push_back({row[1], std::stod(row[2])});
-  EXPECT_EQ(backtest::read_portfolio(out + "/weights_last.csv"), last);
+  // The last portfolio is that of the last period as its returns left it, and reads back.
+  const double growth = 1.0 + std::stod(rows_of(text_of(out + "/returns.csv")).back()[1]);
+  const auto last = backtest::read_portfolio(out + "/weights_last.csv");
+  std::size_t kept = 0;
+  for (const Row& row : rows_of(text_of(out + "/weights.csv"))) {
+    if (row[0] != returns_.dates.back()) continue;
+    ASSERT_LT(kept, last.size());
+    const auto column = std::ranges::find(returns_.tickers, row[1]) - returns_.tickers.begin();
+    const double factor = 1.0 + returns_.matrix()(returns_.rows() - 1, column);
+    EXPECT_EQ(last[kept].asset, row[1]);
+    EXPECT_NEAR(last[kept++].weight, std::stod(row[2]) * factor / growth, 1e-12);
+  }
+  EXPECT_EQ(kept, last.size());
+  EXPECT_GT(kept, 0u);
 }
 
 TEST_F(BacktestCommand, AnswersWithTheKeysTheDocumentationLists) {
@@ -262,7 +271,13 @@ TEST_F(BacktestCommand, TakesCostsFromAFile) {
     (*answer)["settings"].erase("cost-bps");
   }
   EXPECT_EQ(one, many);
-  EXPECT_THAT(backtest_run(by_file).out, HasSubstr("after the rates of "));
+  by_file.insert(by_file.end(), {"--short-fee", "0.03"});
+  const std::string page = backtest_run(by_file).out;
+  const std::string words = "fter the rates of costs.csv, 3.0 % a year on shorts";
+  ASSERT_NE(page.find(words), std::string::npos) << page;
+  EXPECT_EQ(page.find(words), page.rfind(words)) << "once is enough";
+  EXPECT_EQ(page.find("the rates of"), page.rfind("the rates of"));
+  EXPECT_THAT(page, HasSubstr(" annualised after costs ("));
 }
 
 TEST_F(BacktestCommand, PrintsTheSameBytesForAnyNumberOfThreads) {
@@ -291,10 +306,9 @@ TEST_F(BacktestCommand, SaysWhatHappenedInWords) {
                   "\nAfter 5 basis points, the Sharpe ratio is above zero; these periods cannot "
                   "tell it from that of equal weights.\n\nSharpe "));
   for (const char* word :
-       {"annualised after 5 basis points", "before costs", "with trades one period later", "95 %",
-        "wealth", "drawdown", "turnover", "a position lasts", "exposure",
-        "a year, at 5 basis points", "break-even", "alpha", "beta",
-        "rule         cost: trades must pay within"})
+       {"annualised after costs", "before costs", "with trades one period later", "95 %", "wealth",
+        "drawdown", "turnover", "a position lasts", "exposure", "\ncosts        ", "break-even",
+        "alpha", "beta", "rule         cost: trades must pay within"})
     EXPECT_THAT(run.out, HasSubstr(word));
   EXPECT_LE(std::count(run.out.begin(), run.out.end(), '\n'), 22) << "one screen";
 }

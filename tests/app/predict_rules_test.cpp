@@ -93,6 +93,38 @@ TEST(PredictRule, DecidesWhatABacktestDecides) {
   }
 }
 
+// What the loss was charged is not what a trade costs.
+TEST(PredictRule, TakesTheTradingCostOfTheModelAsABacktestOfItDoes) {
+  const Desk desk;
+  learn::Model model = restless(desk);
+  model.cost_bps = 12.0;
+  model.settings.train_cost_bps = 0.0;
+  learn::write_model(model, desk.path("m.sharpen"));
+  const json predicted = desk.predict({});
+  EXPECT_EQ(predicted["cost_bps"], 12.0);
+  EXPECT_NEAR(predicted["trading_cost"].get<double>(), 12e-4 * predicted["turnover"].get<double>(),
+              1e-15);
+  const Finished walked =
+      run_program({"backtest", "--framework", "dfl", "--model", desk.path("m.sharpen"), "--prices",
+                   desk.path("prices.csv"), "--replications", "10", "--json"});
+  ASSERT_EQ(walked.exit_code, 0) << walked.err;
+  EXPECT_EQ(json::parse(walked.out)["cost_bps"], 12.0);
+  EXPECT_EQ(desk.predict({"--cost-bps", "3"})["cost_bps"], 3.0);
+}
+
+// Days that only feed the memory may be from before a listing.
+TEST(PredictRule, RemembersWhatAJointNetworkCouldSay) {
+  const Desk desk;
+  learn::Model model = desk.model("m.sharpen", {{3e-3, 1e-3, -1e-3, 2e-3, 0.5e-3, -2e-3}});
+  model.settings.rules = {.rule = trade::Rule::cost, .memory = 5};
+  learn::write_model(model, desk.path("m.sharpen"));
+  market::Panel late = desk.prices();
+  for (Index t = 0; t < testing::kDays - testing::kLookback - 4; ++t)
+    late.values[static_cast<std::size_t>(t * testing::kAssets + 2)] = std::nan("");
+  desk.prices("late.csv", late);
+  EXPECT_EQ(weights(desk.predict({}, "late.csv")).size(), 2u);
+}
+
 TEST(PredictRule, TradesThatWouldNotPayAreLeftUndone) {
   const Desk desk;
   restless(desk);
@@ -125,6 +157,41 @@ TEST(PredictRule, TradesThatWouldNotPayAreLeftUndone) {
   EXPECT_THAT(text.out, HasSubstr("would not pay"));
   EXPECT_THAT(text.out, HasSubstr("trading    by the rule cost; costs 0.00 bp of the wealth"));
   EXPECT_THAT(text.out, HasSubstr("decided from what is held, and by what it costs to change it"));
+}
+
+// Networks that promise what they like: their trades gain what they are believed to.
+TEST(PredictRule, ATradeGainsTheSameByEveryRule) {
+  const Desk desk;
+  restless(desk);
+  const std::string held =
+      holdings_file(desk, {{desk.prices().tickers[0], 0.2}, {desk.prices().tickers[3], -0.1}});
+  const auto gains = [&](const std::string& rule) {
+    std::map<std::string, double> out;
+    const json answer =
+        desk.predict({"--previous", held, "--cost-bps", "0", "--memory", "1", "--rule", rule});
+    for (const json& trade : answer["trades"]) out[trade["asset"]] = trade["gain"];
+    return out;
+  };
+  const auto by_cost = gains("cost"), by_none = gains("none");
+  ASSERT_GT(by_cost.size(), 2u);
+  ASSERT_EQ(by_none.size(), by_cost.size());
+  for (const auto& [asset, gain] : by_cost)
+    EXPECT_NEAR(by_none.at(asset), gain, 1e-6 * std::abs(gain)) << asset;
+}
+
+TEST(PredictRule, SaysWhatIsOddAboutHoldingsAndRules) {
+  const Desk desk;
+  const std::string percent = holdings_file(desk, {{desk.prices().tickers[0], 30.0}});
+  const json answer =
+      desk.predict({"--previous", percent, "--rule", "band", "--holding-horizon", "2"});
+  EXPECT_THAT(answer["warnings"].dump(), HasSubstr("a gross exposure of 30 times the wealth"));
+  EXPECT_THAT(answer["warnings"].dump(), HasSubstr("--holding-horizon does not change what is"));
+  const std::string limits = desk.file(
+      "l.toml", "max_turnover = 1.5\nholdings = {" + desk.prices().tickers[1] + " = 0.2}\n");
+  desk.expect_refusal({"--previous", percent, "--limits", limits},
+                      "--previous and holdings in the limits say two things of what is held, first "
+                      "of " +
+                          desk.prices().tickers[0] + "; leave holdings out of the limits");
 }
 
 // What is further back than the memory changes nothing.

@@ -61,6 +61,30 @@ TEST(Predict, TradesFromWhatIsHeldNow) {
   EXPECT_THAT(answer["warnings"].dump(), Not(HasSubstr("NULL")));
 }
 
+TEST(Predict, CountsTheCostOfANameThatTheModelDoesNotKnow) {
+  const Desk desk;
+  const std::string held = desk.file("held.csv", "asset,weight\nGONE,0.125\n");
+  std::string rates = "asset,bps,date\n";
+  for (const std::string& ticker : desk.prices().tickers) rates += ticker + ",5,\n";
+  const auto told = [&](const std::string& costs) {
+    return desk.predict({"--previous", held, "--cost-bps", costs}, desk.prices_with_gone("g.csv"));
+  };
+  const auto cost_of_gone = [](const json& answer) {
+    for (const json& trade : answer["trades"])
+      if (trade["asset"] == "GONE") return trade["cost"];
+    return json("not sold");
+  };
+  const json number = told("5"), all = told(desk.file("all.csv", rates + "GONE,5,\n"));
+  EXPECT_DOUBLE_EQ(cost_of_gone(number), 0.125 * 5e-4);
+  EXPECT_EQ(all["trades"], number["trades"]);
+  EXPECT_EQ(all.at("trading_cost"), number.at("trading_cost"));
+  EXPECT_EQ(cost_of_gone(told(desk.file("some.csv", rates))), nullptr);
+  // Of what is in force on the day only.
+  const std::string first = desk.prices().tickers[0];
+  const json future = told(desk.file("future.csv", rates + first + ",10000,2099-01-01\n"));
+  EXPECT_EQ(future["cost_bps"], 5.0);
+}
+
 TEST(Predict, WritesWeightsThatItReadsBackAsHeld) {
   const Desk desk;
   const std::string out = desk.path("weights.csv"), trades = desk.path("trades.csv");

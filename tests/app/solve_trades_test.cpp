@@ -123,6 +123,80 @@ TEST_F(SolveTrades, BelievesTheSignalAsMuchWhateverItPromises) {
   }
 }
 
+// What a trade gains is that of a signal of the size that it is believed to have, by every rule.
+TEST_F(SolveTrades, ATradeGainsTheSameByEveryRule) {
+  const auto gains = [&](const std::string& rule) {
+    std::map<std::string, double> out;
+    const json answer = solve({"--previous", held(), "--cost-bps", "0", "--rule", rule});
+    for (const json& trade : answer["trades"]) out[trade["asset"]] = trade["gain"];
+    return out;
+  };
+  const auto by_cost = gains("cost"), by_none = gains("none");
+  ASSERT_GT(by_cost.size(), 3u);
+  ASSERT_EQ(by_none.size(), by_cost.size());
+  for (const auto& [asset, gain] : by_cost)
+    EXPECT_NEAR(by_none.at(asset), gain, 1e-9 * std::abs(gain)) << asset;
+}
+
+TEST_F(SolveTrades, WhatATradeGainsDoesNotDependOnTheScaleOfTheSignal) {
+  for (const char* rule : {"none", "band", "cost"}) {
+    std::map<std::string, double> first;
+    for (const double unit : {1.0, 10.0}) {
+      const std::string mean = fmt::format("asset,mean\nA,{}\nB,{}\nC,{}\n", unit * 0.001,
+                                           unit * 0.0004, unit * -0.0003);
+      const std::string cov = "asset,A,B,C\nA,4e-4,1e-4,5e-5\nB,1e-4,2e-4,4e-5\nC,5e-5,4e-5,3e-4\n";
+      const Finished run =
+          run_program({"solve", "--mean", folder_.file("m.csv", mean), "--cov",
+                       folder_.file("c.csv", cov), "-k", "2", "--rule", rule, "--previous",
+                       folder_.file("a.csv", "asset,weight\nB,0.5\nC,0.2\n"), "--json"});
+      ASSERT_EQ(run.exit_code, 0) << run.err;
+      std::map<std::string, double> gains;
+      const json answer = json::parse(run.out);
+      for (const json& trade : answer["trades"]) gains[trade["asset"]] = trade["gain"];
+      ASSERT_FALSE(gains.empty());
+      if (first.empty()) first = gains;
+      ASSERT_EQ(gains.size(), first.size());
+      for (const auto& [asset, gain] : first)
+        EXPECT_NEAR(gains.at(asset), gain, 1e-7 * std::abs(gain)) << rule << " " << asset;
+    }
+  }
+}
+
+TEST_F(SolveTrades, DoubtsHoldingsInPercent) {
+  const auto warned = [&](const std::string& text) {
+    return solve({"--previous", folder_.file("percent.csv", text)})["warnings"].dump();
+  };
+  EXPECT_THAT(warned("asset,weight\nS001,30\nS004,-20\nS007,10\n"),
+              HasSubstr("what is held has a gross exposure of 60 times the wealth; weights are "
+                        "shares of it: write 0.3 for 30 %"));
+  EXPECT_EQ(warned("asset,weight\nS001,3\nS004,-2\n"), "[]");
+}
+
+TEST_F(SolveTrades, RefusesTwoOpinionsOfWhatIsHeld) {
+  const std::string limits =
+      folder_.file("l.toml",
+                   "max_turnover = 1.5\nholdings = {S001 = 0.2, S004 = \"30%\", S007 = "
+                   "-0.1, S002 = 0}\n");
+  EXPECT_EQ(run_program(line({"--limits", limits, "--previous", held()})).exit_code, 0);
+  EXPECT_EQ(run_program(line({"--limits", limits})).exit_code, 0);
+  const std::string other = folder_.file("o.csv", "asset,weight\nS001,0.2\nS004,0.1\nS007,-0.1\n");
+  expect_refused(line({"--limits", limits, "--previous", other}),
+                 "--previous and holdings in the limits say two things of what is held, first of "
+                 "S004; leave holdings out of the limits");
+}
+
+TEST_F(SolveTrades, SaysWhatDoesNotMatterForTheRule) {
+  const auto warned = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--previous", held()});
+    return solve(more)["warnings"].dump();
+  };
+  constexpr auto kOnlySaid =
+      "--expected-sharpe does not change what is decided, only what it is said to gain; it goes "
+      "with --rule cost";
+  EXPECT_THAT(warned({"--rule", "none", "--expected-sharpe", "2"}), HasSubstr(kOnlySaid));
+  EXPECT_EQ(warned({"--rule", "cost", "--expected-sharpe", "2", "--holding-horizon", "9"}), "[]");
+}
+
 TEST_F(SolveTrades, SellsWhatWasLeftOutAndRefusesWhatNobodyKnows) {
   const json answer =
       solve({"--previous", held(), "--tickers", "S001,S002,S003,S008,S009,S010,S011"});

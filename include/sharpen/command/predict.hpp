@@ -49,6 +49,7 @@ struct Prediction : solve::Choice {
   std::unique_ptr<risk::Risk> risk;  // one sample: the window
   double shrinkage = 0.0;
   std::vector<double> mu;  // (n) the members' signal, as it is remembered
+  double unit = 1.0;       // mu in units of the signal that it stands for (trade/memory.hpp)
   std::optional<layer::Limits> limits;
   double agreement = 0.0;
   learn::MemberSpread spread;

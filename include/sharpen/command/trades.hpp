@@ -36,8 +36,8 @@ struct TradeRow {
   std::string asset;
   double from = 0.0, to = 0.0;        // weights
   std::optional<Shares> shares = {};  // with sizes and a price
-  // Shares of wealth (trade/trader.hpp); none of a name that is none of the problem's and is sold,
-  // and no gain where there is no signal.
+  // Shares of wealth (trade/trader.hpp); no gain of a name that is none of the problem's and is
+  // sold, nor a cost if the costs do not say; and no gain where there is no signal.
   std::optional<double> gain = {}, cost = {};
 
   // Of a trade that was left undone: whether it would cost more than it gains. If not, there is no
@@ -65,9 +65,10 @@ std::string share_text(double shares);
 struct Trading {
   trade::Ruling ruling = {};
   std::vector<backtest::NamedWeight> previous = {};
-  std::vector<double> costs = {};       // (n) per unit traded
-  double cost_bps = 0.0;                // their mean, in basis points
-  std::optional<double> one_cost = {};  // per unit traded, if it is the same for all
+  std::vector<double> costs = {};  // (n) per unit traded
+  double cost_bps = 0.0;           // their mean, in basis points
+  // Likewise of names held that are none of the problem's, where their cost is known.
+  std::unordered_map<std::string, double> other_costs = {};
   std::vector<TradeRow> trades = {};
   std::vector<TradeRow> left_undone = {};  // `to`: what would be held if trading were free
   double cost = 0.0;                       // of the trades together, a share of wealth
