@@ -136,13 +136,13 @@ TEST(CostBook, ReadsAFileAsItsTextWould) {
   EXPECT_EQ(with_contents(number), number);
   const std::string bad = folder.file("bad.csv", "asset,bps\nA,-1\n");
   EXPECT_THAT(fault(bad), HasSubstr("bad.csv:2"));
-  for (const std::string& file :
+  for (const std::string& wrong :
        {bad, folder.file("binary.csv", std::string("h ;\x17\0\x01\n\0", 8))})
     try {
-      with_contents({.number = 0.0, .file = file});
-      FAIL() << file;
+      with_contents({.number = 0.0, .file = wrong});
+      FAIL() << wrong;
     } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(file + ":"));
+      EXPECT_THAT(error.what(), HasSubstr(wrong + ":"));
     }
 }
 
