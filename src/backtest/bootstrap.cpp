@@ -8,6 +8,7 @@
 
 #include "backtest/resample.hpp"
 #include "backtest/sample.hpp"
+#include "base/vec.hpp"
 #include "sharpen/backtest/statistics.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "base/vec.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/baseline/sdr.hpp"
 
@@ -157,9 +158,7 @@ bool SdrSelector::Work::choose_names(const SdrPortfolio& out) {
     return true;
   }
   const std::vector<double>& v = chosen.direction;
-  if (out.matched == 0 ||
-      !all_finite(v))
-    return false;
+  if (out.matched == 0 || !all_finite(v)) return false;
   if (settings.recovery == Recovery::match && out.matched <= settings.k)
     take_support(v, K);
   else

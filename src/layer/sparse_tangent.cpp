@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/vec.hpp"
 #include "layer/layer_memory.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/layer/covariance_gradient.hpp"

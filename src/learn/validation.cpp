@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/vec.hpp"
 #include "sharpen/learn/ensemble.hpp"
 #include "sharpen/trade/account.hpp"
 #include "sharpen/trade/memory.hpp"
