@@ -14,7 +14,7 @@ constexpr Index kLengths = 3;  // M / N: what is older counts for less than a tw
 
 }  // namespace
 
-Memory::Memory(Index periods) : periods_(periods) {
+Memory::Memory(Index periods) {
   settings::check("memory", static_cast<double>(periods));
   const Index rows = periods == 1 ? 1 : kLengths * periods;
   const double keep = 1.0 - 1.0 / static_cast<double>(periods);

@@ -44,7 +44,6 @@ class SmallBlock {
     mu = 0.01 * problems.matrix(kDays, kAssets);
     if (tested.quiet >= 0) mu.row(tested.quiet).setZero();
     std::vector<Index> ends;
-    RowMatrix of_risk(0, 0);
     for (Index s = 0; s < kDays; ++s) {
       const RowMatrix window = returns_.middleRows(s, kLookback);
       windows_.push_back(s == tested.gap ? RowMatrix::Zero(kLookback, kAssets) : window);

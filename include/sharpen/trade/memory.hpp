@@ -20,7 +20,6 @@ class Memory {
  public:
   explicit Memory(Index periods);  // N >= 1
 
-  Index periods() const { return periods_; }
   Index rows() const { return static_cast<Index>(weights_.size()); }  // M
   double weight(Index j) const { return weights_[at(j)]; }            // omega_j
 
@@ -30,7 +29,6 @@ class Memory {
   void signal(ConstMat x, ConstVec variances, Vec out) const;
 
  private:
-  Index periods_;
   std::vector<double> weights_;  // (M)
 };
 
