@@ -20,6 +20,7 @@ namespace {
 
 constexpr Index kMostForSdp = 600;          // a step of the relaxation costs some 10 n^3
 constexpr Index kMostForSpectrum = 2000;    // finding d costs some 2 n^3
+constexpr double kProved = 1e-6;            // relative: no relaxation is tighter by more
 constexpr double kBelowDelta = 1.0 - 1e-9;  // for the rounding of the window's products
 
 constexpr double kUnit = kEps / 2.0;  // of rounding
@@ -315,6 +316,49 @@ double rounding_of(const risk::Risk& risk, Index sample, const std::vector<doubl
   return 2.0 * kEps * largest * std::sqrt(static_cast<double>(shifted.size()) * trace);
 }
 
+SharpeBound relaxed_bound(const risk::Risk& risk, Index sample, ConstVec mu,
+                          const BoundSettings& settings) {
+  if (std::all_of(mu.begin(), mu.end(), [](double m) { return m == 0.0; }))
+    return {.status = Status::ok, .sharpe = 0.0, .from = Bound::perspective, .gap = 0.0};
+  if (settings.bound == Bound::sdp) return sdp_bound(risk, sample, mu, settings);
+  const SharpeBound perspective = perspective_bound(risk, sample, mu, settings);
+  if (settings.bound == Bound::perspective || risk.n() > kMostForSdp) return perspective;
+  const SharpeBound sdp = sdp_bound(risk, sample, mu, settings);
+  return sdp.sharpe <= perspective.sharpe ? sdp : perspective;
+}
+
+SharpeBound relaxed_net_bound(const risk::Risk& risk, Index sample, ConstVec mu, layer::Net net,
+                              const BoundSettings& settings) {
+  const SharpeBound plain = relaxed_bound(risk, sample, mu, settings);
+  if (net == layer::Net::any || risk.n() > kMost) return plain;
+  const double s = shift_of(risk, sample, mu);
+  if (s == 0.0) return plain;
+  std::vector<double> shifted(mu.begin(), mu.end());
+  for (double& m : shifted) m += s;
+  SharpeBound moved = relaxed_bound(risk, sample, shifted, settings);
+  moved.sharpe = (moved.sharpe + rounding_of(risk, sample, shifted)) * (1.0 + 2.0 * kEps);
+  return moved.sharpe < plain.sharpe ? moved : plain;
+}
+
+SharpeBound branch_bound(const risk::Risk& risk, Index sample, ConstVec mu, layer::Net net,
+                         const BoundSettings& settings) {
+  select::SelectSettings select;
+  select.k = settings.k;
+  select.net = net;
+  select.sizing.kind = layer::Sizing::gross;
+  select.objective.kind = layer::Objective::sharpe;
+  select::Portfolio portfolio;
+  select::Proof proof;
+  const Threads one_thread(1);
+  select::ProofSettings how = settings.proof;
+  how.answers_when_stopped = false;
+  select::ExactSelector(select, how, risk.n())
+      .run(risk, sample, mu, settings.limits, {},
+           settings.threads != nullptr ? *settings.threads : one_thread, portfolio, proof,
+           settings.stop);
+  return *bound_of(proof);
+}
+
 }  // namespace
 
 double root_above(double value) { return std::sqrt(value) * (1.0 + 2.0 * kEps); }
@@ -322,15 +366,41 @@ double root_above(double value) { return std::sqrt(value) * (1.0 + 2.0 * kEps); 
 void BoundSettings::validate(Index n) const {
   if (k < 1 || k > n) throw InputError(fmt::format("k = {} is outside [1, {}]", k, n));
   if (name(bound) == "unknown")
+    throw InputError(fmt::format("bound = {} is none of best, sdp, perspective, branch",
+                                 static_cast<int>(bound)));
+  if (bound == Bound::branch && n > kMostForBranch)
     throw InputError(
-        fmt::format("bound = {} is none of best, sdp, perspective", static_cast<int>(bound)));
+        fmt::format("bound = branch takes at most {} assets, and there are {}; use bound "
+                    "perspective",
+                    kMostForBranch, n));
   if (!(shrinkage >= 0.0 && shrinkage <= 1.0))
     throw InputError(fmt::format("shrinkage = {} is outside [0, 1]", shrinkage));
   sdr.validate();
+  proof.validate();
+}
+
+std::optional<SharpeBound> bound_of(const select::Proof& proof) {
+  if (!proof.of_sharpe) return std::nullopt;
+  using enum select::ProofEnd;
+  const bool nothing = proof.bound == 0.0;
+  const bool done = (proof.end == optimal || proof.end == gap) && std::isfinite(proof.bound);
+  const double ratio = 1.0 + proof.gap();
+  return SharpeBound{.status = std::isnan(proof.bound) ? Status::invalid_input
+                               : nothing               ? Status::no_signal
+                               : done                  ? Status::ok
+                                                       : Status::not_converged,
+                     .sharpe = proof.bound,
+                     .from = Bound::branch,
+                     .gap = nothing ? 0.0 : ratio * ratio - 1.0};
 }
 
 SharpeBound sharpe_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu,
                                const BoundSettings& settings) {
+  return net_upper_bound(risk, sample, mu, layer::Net::any, settings);
+}
+
+SharpeBound net_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu, layer::Net net,
+                            const BoundSettings& settings) {
   const Index n = risk.n();
   settings.validate(n);
   if (sample < 0 || sample >= risk.samples())
@@ -338,7 +408,6 @@ SharpeBound sharpe_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu
         fmt::format("sample = {} is outside [0, {}) of the risk model", sample, risk.samples()));
   if (static_cast<Index>(mu.size()) != n)
     throw InputError(fmt::format("mu has {} entries for {} assets", mu.size(), n));
-
   const Threads one_thread(1);  // BLAS calls stay on one thread
   const bool finite = std::all_of(mu.begin(), mu.end(), [](double m) { return std::isfinite(m); });
   if (risk.status(sample) != Status::ok || !finite)
@@ -346,29 +415,16 @@ SharpeBound sharpe_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu
   if (std::all_of(mu.begin(), mu.end(), [](double m) { return m == 0.0; }))
     return {.status = Status::no_signal,
             .sharpe = 0.0,
-            .from = settings.bound == Bound::perspective ? Bound::perspective : Bound::sdp,
+            .from = settings.bound == Bound::best ? Bound::sdp : settings.bound,
             .gap = 0.0};
 
-  if (settings.bound == Bound::sdp) return sdp_bound(risk, sample, mu, settings);
-  const SharpeBound perspective = perspective_bound(risk, sample, mu, settings);
-  if (settings.bound == Bound::perspective || n > kMostForSdp) return perspective;
-  const SharpeBound sdp = sdp_bound(risk, sample, mu, settings);
-  return sdp.sharpe <= perspective.sharpe ? sdp : perspective;
-}
-
-SharpeBound net_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu, layer::Net net,
-                            const BoundSettings& settings) {
-  const SharpeBound plain = sharpe_upper_bound(risk, sample, mu, settings);
-  if (net == layer::Net::any || plain.status == Status::invalid_input || risk.n() > kMost)
-    return plain;
-  const double s = shift_of(risk, sample, mu);
-  if (s == 0.0) return plain;
-  std::vector<double> shifted(mu.begin(), mu.end());
-  for (double& m : shifted) m += s;
-  SharpeBound moved = sharpe_upper_bound(risk, sample, shifted, settings);
-  moved.sharpe = (moved.sharpe + rounding_of(risk, sample, shifted)) * (1.0 + 2.0 * kEps);
-  if (moved.status == Status::no_signal) moved.status = Status::ok;
-  return moved.sharpe < plain.sharpe ? moved : plain;
+  const bool branches = settings.bound == Bound::branch ||
+                        (settings.bound == Bound::best && n <= BoundSettings::kMostForBranch);
+  if (!branches) return relaxed_net_bound(risk, sample, mu, net, settings);
+  const SharpeBound branch = branch_bound(risk, sample, mu, net, settings);
+  if (settings.bound == Bound::branch || branch.gap <= kProved) return branch;
+  const SharpeBound relaxed = relaxed_net_bound(risk, sample, mu, net, settings);
+  return !(branch.sharpe <= relaxed.sharpe) ? relaxed : branch;
 }
 
 }  // namespace sharpen::baseline

@@ -68,6 +68,11 @@ struct Kernels {
   // the first block of interest, which is already exchanged, or the number of blocks.
   Index (*sweep)(const Blocked& W, const Residuals& residuals, const Exchange* exchange,
                  const Screen& screen, Index first);
+  // gain_b = (m_b - c_b r m_a)^2 / (v_b - c_b^2 r) for b < count: what name b adds to a, of
+  // covariance c_b with it and inverse variance r; huge where no variance is left. Returns the
+  // largest.
+  double (*pairs)(const double* c, const double* m, const double* v, double r, double m_a,
+                  Index count, double* gain);
 };
 
 extern const Kernels kPortableKernels, kV3Kernels;

@@ -162,7 +162,30 @@ Index sweep(const Blocked& W, const Residuals& residuals, const Exchange* exchan
   return W.blocks;
 }
 
-constexpr Kernels kSet{project, forward, backward, sweep};
+double pairs(const double* c, const double* m, const double* v, double r, double m_a, Index count,
+             double* gain) {
+  constexpr double kNoVariance = 1e300;
+  const double slope = r * m_a;
+  Lanes largest = splat(0.0);
+  Index b = 0;
+  for (; b + kLane <= count; b += kLane) {
+    const Lanes cb = load(c + b), e = load(m + b) - cb * splat(slope);
+    const Lanes left = load(v + b) - cb * cb * splat(r);
+    const Lanes value = left > 0.0 ? e * e / left : splat(kNoVariance);
+    store(gain + b, value);
+    largest = value > largest ? value : largest;
+  }
+  double most = 0.0;
+  for (int i = 0; i < kLane; ++i) most = largest[i] > most ? largest[i] : most;
+  for (; b < count; ++b) {
+    const double e = m[b] - c[b] * slope, left = v[b] - c[b] * c[b] * r;
+    gain[b] = left > 0.0 ? e * e / left : kNoVariance;
+    most = gain[b] > most ? gain[b] : most;
+  }
+  return most;
+}
+
+constexpr Kernels kSet{project, forward, backward, sweep, pairs};
 
 }  // namespace
 }  // namespace sharpen::select

@@ -393,7 +393,8 @@ LimitedEnd LimitedSearch::run_on(const risk::Risk& risk, Index sample, ConstVec 
                                  std::span<const Index> K, Vec w) {
   variance_ = risk.diagonal(sample);
   if (restart_on(K, risk, sample, mu) && !(least_.empty() && groups_.empty())) {
-    if (!repair({})) end_ = LimitedEnd::infeasible;
+    const bool fits = !crowded() || (forbid_idle() && reduce({}));
+    if (!fits || !repair({})) end_ = LimitedEnd::infeasible;
     if (is_solved(end_)) restart(risk, sample, mu);
   }
   return give(w);

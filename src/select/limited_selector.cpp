@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/vec.hpp"
+#include "select/feasible_names.hpp"
 #include "select/input.hpp"
 #include "select/limited_search.hpp"
 #include "select/pool.hpp"
@@ -101,6 +102,8 @@ struct LimitedSelector::Work {
                           const Stop& stop);
   bool found_under(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits& wider,
                    double s, Portfolio& out, const Stop& stop);
+  LimitedEnd look_further(const risk::Risk& risk, Index sample, ConstVec mu, Vec w,
+                          const Stop& stop);
   void give_way(const risk::Risk& risk, Index sample, ConstVec mu, layer::Limits given,
                 Portfolio& out, const Stop& stop);
 
@@ -293,6 +296,23 @@ bool LimitedSelector::Work::found_under(const risk::Risk& risk, Index sample, Co
   return is_solved(end);
 }
 
+// Where the search ends without a portfolio: names on which the limits hold, whatever they earn,
+// and the best from there.
+LimitedEnd LimitedSelector::Work::look_further(const risk::Risk& risk, Index sample, ConstVec mu,
+                                               Vec w, const Stop& stop) {
+  answered = &*search;
+  FeasibleNames names(limits, settings.objective.kind, n, settings.k);
+  const auto holds_on = [&](std::span<const Index> choice) {
+    K.assign(choice.begin(), choice.end());
+    return is_solved(search->run_on(risk, sample, mu, K, w)) &&
+           n - std::count(w.begin(), w.end(), 0.0) <= settings.k;
+  };
+  if (!names.run(holds_on, stop)) return LimitedEnd::infeasible;
+  const bool exchange = settings.optimizer == Optimizer::swap;
+  const LimitedEnd end = search->improve_on(risk, sample, mu, K, exchange, w, stop);
+  return is_solved(end) ? end : search->run_on(risk, sample, mu, K, w);
+}
+
 // What breaks the limits least. Names per group and least weights are no matter of size, and give
 // way as a whole. How much the others must where only the number of names is in the way is found by
 // doubling and halving.
@@ -352,10 +372,26 @@ void LimitedSelector::run(const risk::Risk& risk, Index sample, ConstVec mu,
   work.scratch.resize(std::max(work.scratch.size(), at(risk.scratch_size())));
   work.use(limits);
   out.weights.assign(at(work.n), kNaN);
-  const LimitedEnd end = work.choose(risk, sample, mu, out.weights, stop);
+  LimitedEnd end = work.choose(risk, sample, mu, out.weights, stop);
+  if (end == LimitedEnd::infeasible) end = work.look_further(risk, sample, mu, out.weights, stop);
   if (end == LimitedEnd::infeasible) return work.give_way(risk, sample, mu, limits, out, stop);
   work.describe(risk, sample, mu, limits, end, out);
   work.prefer_closed_form(risk, sample, mu, out, stop);
+}
+
+void LimitedSelector::run_on(const risk::Risk& risk, Index sample, ConstVec mu,
+                             const layer::Limits& limits, std::span<const Index> K,
+                             Portfolio& out) {
+  Work& work = *work_;
+  check_input(work.settings.optimizer, work.n, risk, sample, mu);
+  work.scratch.resize(std::max(work.scratch.size(), at(risk.scratch_size())));
+  work.use(limits);
+  work.answered = &*work.search;
+  out.weights.assign(at(work.n), kNaN);
+  LimitedEnd end = work.search->run_on(risk, sample, mu, K, out.weights);
+  const auto held = work.n - std::count(out.weights.begin(), out.weights.end(), 0.0);
+  if (is_solved(end) && held > work.settings.k) end = LimitedEnd::infeasible;
+  work.describe(risk, sample, mu, limits, end, out);
 }
 
 void LimitedSelector::run_from(const risk::Risk& risk, Index sample, ConstVec mu,
@@ -379,6 +415,11 @@ void LimitedSelector::run_from(const risk::Risk& risk, Index sample, ConstVec mu
       risk, sample, mu, limits, start.risk_aversion, start.names, out.weights, stop);
   if (!end) return run(risk, sample, mu, limits, out, stop);
   work.describe(risk, sample, mu, limits, *end, out);
+}
+
+bool shown_infeasible(const layer::Limits& limits, layer::Objective objective, Index n, Index k) {
+  FeasibleNames names(limits, objective, n, k);
+  return !names.run([](std::span<const Index>) { return true; }, {}) && names.none();
 }
 
 double limited_full_sharpe(const layer::ObjectiveSettings& objective, const risk::Risk& risk,

@@ -197,6 +197,12 @@ OptimizerSettings optimizer_settings(const settings::Values& values) {
   OptimizerSettings out;
   settings::fill<layer::MandateSettings>(values, out);
   settings::fill(values, out);
+  settings::fill(values, out.proof);
+  // What is repeated day by day must not depend on the clock.
+  if (!values.takes("time-limit")) {
+    out.proof.seconds = 0.0;
+    out.proof.answers_when_stopped = false;
+  }
   if (!values.takes("periods-per-year") || !values.has("periods-per-year")) return out;
   out.sizing = layer::sizing_settings(values);
   layer::fill_limits(values, out);

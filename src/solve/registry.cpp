@@ -62,6 +62,22 @@ OptimizerInfo swap() {
       "forward selection, then exchanges of one name for another until no exchange helps");
 }
 
+OptimizerInfo exact() {
+  OptimizerInfo row = selecting(
+      select::Optimizer::swap, "exact",
+      "branch and bound: the best names, or the best found with a bound on what is possible");
+  row.name = "exact";
+  row.proves = true;
+  row.remembers = true;
+  row.softens = false;
+  // Its bound keeps half a dozen matrices (n, n) and takes steps of order n^3.
+  row.most_assets = baseline::BoundSettings::kMostForBranch;
+  row.own = settings::of_proof;
+  row.seconds = [](double n, double k) { return 1e-2 * std::pow(n / 50.0, 3.0) * k; };
+  row.make = make_exact;
+  return row;
+}
+
 OptimizerInfo mssrm() {
   return {.name = "mssrm",
           .label = "mSSRM",
@@ -142,7 +158,7 @@ Registry& registry() {
   static Registry all{.mutex = {}, .rows = [] {
                         Rows rows;
                         for (OptimizerInfo (*row)() :
-                             {oscar, symmetric, greedy, swap, mssrm, mssrm_long, sdr, equal})
+                             {oscar, symmetric, greedy, swap, exact, mssrm, mssrm_long, sdr, equal})
                           rows.push_back(std::make_shared<const OptimizerInfo>(row()));
                         return rows;
                       }()};

@@ -16,6 +16,8 @@ namespace {
 
 using settings::Values;
 
+constexpr std::string_view kCosts = "costs";
+
 void warn_of_jitter(Solution& solution) {
   if (!solution.portfolio.outcome.jittered()) return;
   solution.warnings.push_back(
@@ -50,7 +52,13 @@ void warn_of_bounds(const Values& values, Solution& solution) {
     solution.warnings.push_back(
         fmt::format("no relaxation tried has just {} names: one with {} was cut to its {} largest",
                     solution.settings.k, solution.sdr->matched, solution.settings.k));
+  if (solution.proof && !solution.proof->dropped.empty())
+    solution.warnings.push_back(
+        fmt::format("the portfolio keeps these limits, and the bound leaves them out: {}",
+                    fmt::join(solution.proof->dropped, ", ")));
   if (!solution.bound || solution.bound->status != Status::not_converged) return;
+  if (solution.bound->from == baseline::Bound::branch && std::isfinite(solution.bound->sharpe))
+    return;  // why it ended is part of the answer
   if (!std::isfinite(solution.bound->sharpe))
     solution.warnings.push_back("no upper bound could be proved");
   else if (values.flag("certify") || solution.sdr)
@@ -101,6 +109,10 @@ void warn_of_idle_flags(const Values& values, const OptimizerInfo& optimizer, So
          "‹--sizing volatility› or ‹--objective return›");
   if (!optimizer.ignores_setting("offset")) warn("offset", sizing == "budget", "‹--sizing budget›");
   warn("bound", values.flag("certify"), "‹--certify›");
+  const bool proved = solution.proof && solution.certified == true;
+  if (values.flag("certify"))
+    warn("bound", !proved || values.text("bound") == "best" || values.text("bound") == "branch",
+         "portfolios that are not proved to be the best, as this one is");
   for (const settings::Setting& setting : settings::table()) {
     const std::string owners = owners_of(setting);
     if (owners.empty() || !setting.taken_by(settings::solve)) continue;
@@ -148,9 +160,12 @@ std::optional<layer::Limits> limits_of(const OptimizerSettings& settings, const 
 }
 
 // Why there is none, where every limit can hold by itself: with so few names they cannot.
-std::string no_portfolio(Index k, double violation) {
+std::string no_portfolio(const layer::Limits& limits, layer::Objective objective, Index n, Index k,
+                         double violation) {
   return fmt::format(
-      "no portfolio of {} names keeps the limits{}; allow more names (‹-k›), or wider limits", k,
+      "no portfolio of {} names {}{}; allow more names (‹-k›), or wider limits", k,
+      select::shown_infeasible(limits, objective, n, k) ? "keeps the limits"
+                                                        : "that keeps the limits was found",
       violation > 0.0 ? fmt::format(": they would have to give way by {:.3g}", violation) : "");
 }
 
@@ -168,19 +183,36 @@ void check(const OptimizerInfo& optimizer, Index n) {
 
 baseline::Bound bound_of(const std::string& text) {
   using enum baseline::Bound;
-  return text == "sdp" ? sdp : text == "perspective" ? perspective : best;
+  return text == "sdp"           ? sdp
+         : text == "perspective" ? perspective
+         : text == "branch"      ? branch
+                                 : best;
 }
 
-void certify(const Values& values, const OptimizerSettings& settings, const Stop& stop,
+// The smaller of what the optimizer has proved and what is asked for.
+void certify(const Values& values, const OptimizerSettings& settings, const Problem& problem,
              Solution& solution) {
+  if (solution.proof && solution.bound && solution.certified == true) return;
   baseline::BoundSettings bound{.k = solution.settings.k,
                                 .bound = bound_of(values.text("bound")),
                                 .shrinkage = solution.input.shrinkage,
                                 .sdr = {},
-                                .stop = stop};
+                                .proof = settings.proof,
+                                .limits = nullptr,
+                                .threads = problem.threads,
+                                .stop = problem.stop};
   bound.sdr.gap = settings.sdr_gap;
-  solution.bound = baseline::net_upper_bound(*solution.input.risk, 0, solution.input.mu,
-                                             solution.settings.net, bound);
+  // Under the other objectives weights have a scale, and Sharpe ratios do not.
+  if (settings.objective.kind == layer::Objective::sharpe) bound.limits = problem.limits;
+  const baseline::SharpeBound asked = baseline::net_upper_bound(
+      *solution.input.risk, 0, solution.input.mu, solution.settings.net, bound);
+  if (!solution.bound || !solution.proof || asked.sharpe < solution.bound->sharpe)
+    solution.bound = asked;
+  // Near singularity a Sharpe ratio is itself rounded by more than the bound may be.
+  constexpr double kRounded = 1e-6;
+  const double reached = solution.portfolio.sharpe;
+  if (reached > solution.bound->sharpe && reached <= solution.bound->sharpe * (1.0 + kRounded))
+    solution.bound->sharpe = reached;
 }
 
 }  // namespace
@@ -214,6 +246,28 @@ void choose(const OptimizerInfo& optimizer, const OptimizerSettings& settings,
   optimizer.make(settings)->decide(problem, out);
 }
 
+void restate_proof(const Problem& problem, Choice& out) {
+  if (!out.from_holdings || !out.proof) return;
+  select::Proof& proof = *out.proof;
+  if (std::ranges::find(proof.dropped, kCosts) == proof.dropped.end())
+    proof.dropped.emplace_back(kCosts);
+  const Exposure exposure = exposure_of(problem, out.portfolio.weights);
+  const layer::ObjectiveSettings& objective = out.settings.objective;
+  proof.reached = proof.of_sharpe ? out.portfolio.sharpe
+                  : objective.kind == layer::Objective::expected_return
+                      ? exposure.expected_return
+                      : exposure.expected_return - 0.5 * objective.risk_aversion *
+                                                       exposure.volatility * exposure.volatility;
+  constexpr double kRoom = 1.01;  // for the rounding of a gap
+  if (proof.end == select::ProofEnd::optimal &&
+      !(proof.gap() <= kRoom * select::ProofSettings::kExact))
+    proof.end = select::ProofEnd::gap;
+  out.certified = proof.end == select::ProofEnd::optimal;
+  if (out.bound && out.bound->from == baseline::Bound::branch)
+    if (const std::optional<baseline::SharpeBound> now = baseline::bound_of(proof))
+      out.bound->gap = now->gap;
+}
+
 void measure(const Problem& problem, bool explain, Choice& out) {
   const risk::Risk& risk = *problem.risk;
   out.exposure = exposure_of(problem, out.portfolio.weights);
@@ -227,6 +281,7 @@ void measure(const Problem& problem, bool explain, Choice& out) {
                         ? select::full_sharpe(risk, problem.sample, problem.mu, out.settings.net)
                         : select::limited_full_sharpe(out.settings.objective, risk, problem.sample,
                                                       problem.mu, *problem.limits);
+  restate_proof(problem, out);
   if (!explain) return;
   out.explanation = problem.limits == nullptr
                         ? select::explain(out.settings, risk, problem.sample, problem.mu,
@@ -236,7 +291,8 @@ void measure(const Problem& problem, bool explain, Choice& out) {
 }
 
 std::optional<double> Choice::share_of(double sharpe) const {
-  return sharpe > 0.0 ? std::optional(portfolio.sharpe / sharpe) : std::nullopt;
+  return sharpe > 0.0 && std::isfinite(sharpe) ? std::optional(portfolio.sharpe / sharpe)
+                                               : std::nullopt;
 }
 
 std::string_view Choice::status_text() const {
@@ -278,10 +334,13 @@ Solution solve(const Values& values, SolveInput given, const Stop& stop, const R
   std::optional<layer::Limits> limits = limits_of(settings, input, seen ? holdings : ConstVec());
   Problem problem = input.problem(k);
   problem.stop = stop;
+  const Threads threads(static_cast<int>(values.integer("threads")));
+  problem.threads = &threads;
   if (limits) problem.limits = &*limits;
   choose(optimizer, settings, problem, solution);
   if (limits && solution.portfolio.outcome.status == Status::infeasible)
-    throw InputError(no_portfolio(k, solution.portfolio.outcome.violation));
+    throw InputError(no_portfolio(*limits, settings.objective.kind, input.n(), k,
+                                  solution.portfolio.outcome.violation));
   if (!std::isfinite(solution.portfolio.sharpe) ||
       solution.portfolio.outcome.status == Status::invalid_input)
     throw Failure(
@@ -290,8 +349,12 @@ Solution solve(const Values& values, SolveInput given, const Stop& stop, const R
   if (revision != nullptr) {
     limits = limits_of(settings, input, holdings);
     revision->decide(optimizer, settings, problem, solution);
+    restate_proof(problem, solution);
   }
-  if (values.flag("certify")) certify(values, settings, stop, solution);
+  // Who interrupts a proof wants what there is by then, and that needs no more patience.
+  if (solution.proof && solution.proof->end == select::ProofEnd::interrupted) problem.stop = {};
+  if (values.flag("certify") && (!stop || problem.stop))
+    certify(values, settings, problem, solution);
   measure(problem, values.flag("explain"), solution);
   warn_of_jitter(solution);
   warn_of_noise(solution);

@@ -60,7 +60,8 @@ TEST(NetBound, IsNeverBelowTheBestAndMostlyFarBelowTheOther) {
     // What is reached carries the rounding of a solve, as large as the condition number allows.
     const double rounding = trial % 3 == 0 ? 1e-6 : 1e-13;
     EXPECT_GE(bound.sharpe, enumerated(*risk, mu, k) * (1.0 - rounding)) << n << ", " << k;
-    EXPECT_LE(bound.sharpe, any.sharpe);
+    // Each is proved to within 1e-7, and what rounding may hide is added near singularity.
+    EXPECT_LE(bound.sharpe, any.sharpe * (1.0 + (trial % 3 == 0 ? 1e-5 : 2e-7)));
     EXPECT_EQ(any.sharpe, sharpe_upper_bound(*risk, 0, view(mu), settings).sharpe);
     smaller += bound.sharpe < 0.9 * any.sharpe;
   }
@@ -84,7 +85,7 @@ TEST(NetBound, SignalsWithoutDirectionAreBoundedByRounding) {
   const VectorXd down = -VectorXd::Ones(4);
   const SharpeBound bound =
       net_upper_bound(*risk, 0, view(down), layer::Net::positive, {.k = 2, .sdr = {}});
-  EXPECT_EQ(bound.status, Status::ok);
+  EXPECT_EQ(bound.status, Status::no_signal);
   EXPECT_GE(bound.sharpe, 0.0);
   EXPECT_LT(bound.sharpe, 1e-14);
   VectorXd bad = down;

@@ -64,7 +64,7 @@ TEST(OptimizerRegistry, RowsSayWhatHelpAndReportsNeed) {
     EXPECT_EQ(&optimizer_named(row->name), row);
   }
   EXPECT_THAT(optimizer_names(), ::testing::ElementsAre("oscar", "symmetric", "greedy", "swap",
-                                                        "mssrm", "mssrm-long", "sdr", "equal"));
+                                                        "exact", "mssrm", "mssrm-long", "sdr", "equal"));
 }
 
 TEST(OptimizerRegistry, SentencesAreThoseOfTheDocumentation) {
@@ -115,7 +115,7 @@ TEST(OptimizerRegistry, RefusesRowsThatCannotBeTold) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
-                 "optimizer = swop is none of oscar, symmetric, greedy, swap, mssrm, mssrm-long, "
+                 "optimizer = swop is none of oscar, symmetric, greedy, swap, exact, mssrm, mssrm-long, "
                  "sdr, equal");
   }
 }

@@ -137,6 +137,11 @@ class Run:
         found = sparse.capped_problems(settings.capped_sizes, settings.seed, settings.data)
         return self.chosen("capped", found, sparse.CAPPED_SOLVERS, settings.capped_limit)
 
+    def proved(self) -> list[dict]:
+        settings = self.settings
+        found = sparse.proved_problems(settings.quick, settings.seed, settings.data)
+        return self.chosen("proved", found, list(sparse.PROVING), settings.capped_limit)
+
     def chosen(self, what: str, found: dict, solvers: list[str], limit: float) -> list[dict]:
         rows, settings = [], self.settings
         for number, (problem, (mu, Sigma, k, *cap)) in enumerate(found.items()):
@@ -233,6 +238,7 @@ def main() -> int:
         "mip_limit": settings.mip_limit,
         "capped": run.capped(),
         "capped_limit": settings.capped_limit,
+        "proved": run.proved(),
         "negative": run.negative(),
     }
     results["seconds"] = time.time() - begun

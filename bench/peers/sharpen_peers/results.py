@@ -115,6 +115,7 @@ def wrong_answers(results: dict) -> list[str]:
     found += [f"witness: {what}" for what in witness.get("wrong", [])]
     parts = {part: results[part] for part in ("layers", "sparse", "capped", "negative")}
     parts["limited"] = results["limited"]["rows"]
+    parts |= {part: results[part] for part in ("proved",) if part in results}
     keys = {"layers": "peer", "limited": "peer", "negative": "package"}
     for part, rows in parts.items():
         key = keys.get(part, "solver")
@@ -200,6 +201,7 @@ def body(results: dict, level: str, whole: bool) -> str:
         f"{level} At most k names, long only, with a cap",
         "",
         tables.sparse_table(results["capped"], results["capped_limit"]),
+        *proved_section(results, level),
         f"{level} A market in which every expected return is negative",
         "",
         f"No portfolio with a net position of zero or more has a larger Sharpe ratio than "
@@ -208,6 +210,14 @@ def body(results: dict, level: str, whole: bool) -> str:
         tables.negative_table(results["negative"]),
     ]
     return "\n".join(parts)
+
+
+def proved_section(results: dict, level: str) -> list[str]:
+    """Of results that have it: those of earlier versions do not."""
+    if "proved" not in results:
+        return []
+    table = tables.proved_table(results["proved"], results["capped_limit"])
+    return [f"{level} The best k names, proved", "", table]
 
 
 def replace_file(path: pathlib.Path, text: str) -> None:

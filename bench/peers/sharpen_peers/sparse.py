@@ -70,6 +70,20 @@ def capped_problems(sizes: list[int], seed: int, data: pathlib.Path) -> dict[str
     }
 
 
+def proved_problems(quick: bool, seed: int, data: pathlib.Path) -> dict[str, tuple]:
+    """(mu, Sigma, k) by name: whose best portfolio of any sign and net position is to be proved."""
+    names = ("port1",) if quick else ("port1", "port2", "port3")
+    files = {name: data / f"{name}.txt" for name in names}
+    moments = {name: or_library(path) for name, path in files.items() if path.exists()}
+    if not moments:
+        moments = {"simulated, n = 31": simulated(31, seed)}
+    return {
+        f"{name}, k = {k}": (mu, Sigma, k)
+        for name, (mu, Sigma) in moments.items()
+        for k in (5, 10, 20)
+    }
+
+
 def sharpe(w: np.ndarray, mu: np.ndarray, Sigma: np.ndarray) -> float:
     risk = float(w @ Sigma @ w)
     return float(mu @ w) / risk**0.5 if risk > 0 else 0.0
@@ -116,6 +130,51 @@ def ours(optimizer: str):
         return np.asarray(portfolio.weights, dtype=float), statistics.median(times)
 
     return solve
+
+
+def exact(mu, Sigma, k, cap, limit, threads):
+    """The best portfolio and the bound on all others, to the end or to the limit."""
+    import sharpen
+
+    start = time.perf_counter()
+    found = sharpen.solve(
+        (mu, Sigma), k=k, optimizer="exact", net="any", time_limit=limit, threads=threads
+    )
+    seconds = time.perf_counter() - start
+    return np.asarray(found.weights, dtype=float), seconds, float(found.sharpe_upper_bound)
+
+
+def scip(mu, Sigma, k, cap, limit, threads):
+    """max mu^T y, y^T Sigma y <= 1, at most k non-zero: the Sharpe ratio is the objective. What a
+    position can be at most is that of unit risk in its own best direction."""
+    import pyscipopt
+
+    n = len(mu)
+    most = np.sqrt(np.diag(np.linalg.inv(Sigma)))
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.setParam("limits/time", limit)
+    y = [model.addVar(lb=-most[i], ub=most[i]) for i in range(n)]
+    z = [model.addVar(vtype="B") for _ in range(n)]
+    for i in range(n):
+        model.addCons(y[i] <= most[i] * z[i])
+        model.addCons(y[i] >= -most[i] * z[i])
+    model.addCons(pyscipopt.quicksum(z) <= k)
+    # By the factor, so that the cone is seen: |L^T y| <= 1.
+    L = np.linalg.cholesky(Sigma)
+    rows = [model.addVar(lb=-1.0, ub=1.0) for _ in range(n)]
+    for j in range(n):
+        model.addCons(rows[j] == pyscipopt.quicksum(L[i, j] * y[i] for i in range(j, n)))
+    model.addCons(pyscipopt.quicksum(row * row for row in rows) <= 1.0)
+    model.setObjective(pyscipopt.quicksum(mu[i] * y[i] for i in range(n)), "maximize")
+    start = time.perf_counter()
+    model.optimize()
+    seconds = time.perf_counter() - start
+    if not model.getNSols():
+        raise RuntimeError(f"no portfolio after {seconds:.0f} s")
+    w = np.array([model.getVal(v) for v in y])
+    held = np.array([model.getVal(v) > 0.5 for v in z])
+    return np.where(held, w, 0.0), seconds, float(model.getDualbound())
 
 
 def skfolio(mu, Sigma, k, cap, limit, threads):
@@ -212,7 +271,7 @@ def judged(
         if not missed <= 1e-8:
             result["status"] = "disagrees"
             result["reason"] = f"not the best of its names: {missed:.2g} is still to be gained"
-    elif name.startswith("sharpen"):
+    elif name.startswith("sharpen") and name != "sharpen exact":  # whose net position is free
         best = best_on(held, mu, Sigma)
         if not abs(result["sharpe"] - best) <= 1e-8 * best:
             result["status"] = "disagrees"
@@ -227,6 +286,7 @@ SOLVERS = {
     "skfolio, SCIP": skfolio,
     "Riskfolio-Lib, SCIP": riskfolio,
 }
+PROVING = {"sharpen exact": exact, "SCIP": scip}
 CAPPED_SOLVERS = ["sharpen greedy", "sharpen swap", "skfolio, SCIP", "Riskfolio-Lib, SCIP"]
 
 
@@ -238,9 +298,11 @@ def main(name: str, path: str, limit: float, threads: int) -> None:
     with np.load(path) as file:
         mu, Sigma, k = file["mu"], file["Sigma"], int(file["k"])
         cap = float(file["cap"]) if "cap" in file else None
-    w, seconds = SOLVERS[name](mu, Sigma, k, cap, limit, threads)
+    w, seconds, *bound = (SOLVERS | PROVING)[name](mu, Sigma, k, cap, limit, threads)
     result = judged(name, w, mu, Sigma, k, cap)
     result |= {"seconds": seconds, "stopped": seconds >= 0.95 * limit}
+    if bound:
+        result["bound"] = bound[0]
     print(json.dumps(result), file=answer, flush=True)
 
 

@@ -108,6 +108,30 @@ def sparse_table(rows: list[dict], limit: float) -> str:
     return table(header, lines)
 
 
+def proved_table(rows: list[dict], limit: float) -> str:
+    """Sharpe ratio, bound on that of all others, and time."""
+    lines = []
+    for row in rows:
+        reached, bound = row.get("sharpe"), row.get("bound")
+        gap = bound / reached - 1.0 if reached and bound else None
+        text = remark(row) if row["status"] != "ok" else ""
+        if row["status"] == "ok" and row.get("stopped"):
+            text = f"stopped at its limit of {limit:g} s"
+        lines.append(
+            [
+                row["problem"],
+                row["solver"],
+                number(reached, ".6f"),
+                number(bound, ".6f"),
+                number(gap, ".2%"),
+                duration(row.get("seconds")),
+                text,
+            ]
+        )
+    header = ["problem", "solver", "Sharpe reached", "bound", "gap", "time", "remark"]
+    return table(header, lines)
+
+
 def negative_table(rows: list[dict]) -> str:
     lines = []
     for row in rows:

@@ -7,10 +7,13 @@
 //                because C_K = min_x x^T G x + sum_(i in K) (mu_i - (G x)_i)^2 / d_i. Convex in x;
 //                d is delta of the low-rank form, or as large as a Cholesky factor of Sigma -
 //                diag(d) proves it may be.
-// Which one is smaller depends on the data.
+//   branch       what branch and bound has proved when it ends (select/proof.hpp): the best
+//                portfolio's own Sharpe ratio, if it comes that far.
+// Which of the first two is smaller depends on the data.
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string_view>
 
 #include "sharpen/base/named.hpp"
@@ -19,11 +22,14 @@
 #include "sharpen/baseline/sdr.hpp"
 #include "sharpen/layer/sizing.hpp"
 #include "sharpen/risk/risk.hpp"
+#include "sharpen/select/proof.hpp"
 
 namespace sharpen::baseline {
 
-enum class Bound { best, sdp, perspective };
-constexpr std::array<std::string_view, 3> names(Bound) { return {"best", "sdp", "perspective"}; }
+enum class Bound { best, sdp, perspective, branch };
+constexpr std::array<std::string_view, 4> names(Bound) {
+  return {"best", "sdp", "perspective", "branch"};
+}
 constexpr std::string_view name(Bound bound) { return name_of(bound); }
 
 struct BoundSettings {
@@ -31,7 +37,13 @@ struct BoundSettings {
   Bound bound = Bound::best;
   double shrinkage = 0.0;  // lambda of the risk model where it is known, else 0
   SdrSettings sdr;
-  Stop stop = {};  // once it says so, Interrupted is thrown
+  select::ProofSettings proof = {};  // for branch
+  // For branch: what portfolios keep besides, in weights whose sum is 1; null: nothing.
+  const layer::Limits* limits = nullptr;
+  const Threads* threads = nullptr;  // for branch; null: one
+  Stop stop = {};                    // once it says so, Interrupted is thrown
+
+  static constexpr Index kMostForBranch = 2000;
 
   void validate(Index n) const;  // throws InputError naming field, value and bound
 };
@@ -41,16 +53,21 @@ struct SharpeBound {
   // infinite because nothing was proved); invalid_input (NaN).
   Status status = Status::invalid_input;
   double sharpe = 0.0;      // no portfolio of at most k names has a larger Sharpe ratio
-  Bound from = Bound::sdp;  // sdp or perspective
-  double gap = 0.0;         // relative, on Sharpe^2: how far the relaxation itself may be below
+  Bound from = Bound::sdp;  // not best
+  // Relative, on Sharpe^2: how far the relaxation itself may be below; of branch, what it found.
+  double gap = 0.0;
 };
+
+// None if the proof is about another objective.
+std::optional<SharpeBound> bound_of(const select::Proof& proof);
 
 // The root of value >= 0, rounded up: as an upper bound on Sharpe^2 becomes one on Sharpe.
 double root_above(double value);
 
-// `best` is the smaller of the two; beyond 600 assets it is the perspective bound alone. That one
-// needs no matrix (n, n) for more than 2000 assets in the low-rank form with a known shrinkage > 0,
-// and one otherwise. Never throws for the values of mu.
+// `best` is the smallest; where branch and bound has proved the best portfolio, it is that one, and
+// beyond 600 assets the semidefinite bound is not asked. Branch and bound is for up to 2000. The
+// perspective bound needs no matrix (n, n) for more than 2000 assets in the low-rank form with a
+// known shrinkage > 0, and one otherwise. Never throws for the values of mu.
 SharpeBound sharpe_upper_bound(const risk::Risk& risk, Index sample, ConstVec mu,
                                const BoundSettings& settings);
 

@@ -38,6 +38,11 @@ class LimitedSelector {
   void run(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits& limits,
            Portfolio& out, const Stop& stop = {});
 
+  // The best portfolio on a support given by the caller (any order, no repeats), with names whose
+  // bounds exclude zero; infeasible where there is none of at most k names.
+  void run_on(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits& limits,
+              std::span<const Index> K, Portfolio& out);
+
   // What one starts from who is invested already: names beside those that the limits' holdings
   // have, and the risk aversion in the place of the settings' (objective utility).
   struct TradeStart {
@@ -53,6 +58,9 @@ class LimitedSelector {
   struct Work;
   std::unique_ptr<Work> work_;
 };
+
+// Whether it is sure that no k of n names keep the limits: all choices were looked at.
+bool shown_infeasible(const layer::Limits& limits, layer::Objective objective, Index n, Index k);
 
 // The Sharpe ratio of the same problem without a bound on the number of names (k = n); NaN where
 // there is no portfolio.

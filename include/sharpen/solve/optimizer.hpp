@@ -17,6 +17,7 @@
 #include "sharpen/layer/mandate.hpp"
 #include "sharpen/layer/sparse_tangent.hpp"
 #include "sharpen/risk/risk.hpp"
+#include "sharpen/select/proof.hpp"
 #include "sharpen/select/select.hpp"
 
 namespace sharpen::solve {
@@ -28,6 +29,7 @@ struct OptimizerSettings : layer::MandateSettings {
   baseline::Recovery sdr_recovery = baseline::Recovery::top_k;  // for sdr
   bool sdr_monthly = false;  // match: find kappa for the first period of a month, then keep it
   double sdr_gap = 0.0;      // for sdr: the relative gap wanted; 0: what suits the number of assets
+  select::ProofSettings proof = {};  // for exact
 };
 
 // Of any command that chooses portfolios; what it does not take stays at its default. The target
@@ -54,7 +56,8 @@ struct Problem {
   std::span<const Index> assets = {};
   Index row = 0;
   Index month = 0;
-  Stop stop = {};  // asked by optimizers that take their time
+  const Threads* threads = nullptr;  // for optimizers that share their work; null: one
+  Stop stop = {};                    // asked by optimizers that take their time
 };
 
 // What a relaxation came to (baseline/sdr.hpp).
@@ -70,6 +73,7 @@ struct Answer {
   std::optional<Index> iterations;             // of an optimizer that iterates
   std::optional<bool> certified;               // of one that can prove what it found
   std::optional<Relaxed> sdr;                  // of one that relaxes
+  std::optional<select::Proof> proof;          // of one that looks for proof
   std::optional<baseline::SharpeBound> bound;  // of one that bounds all portfolios of k names
 };
 

@@ -90,7 +90,7 @@ struct Choice : Answer {
 
   // A Sharpe ratio or a volatility per year.
   double annualized(double value) const { return value * std::sqrt(periods_per_year); }
-  // What is reached of another Sharpe ratio, if that is positive.
+  // What is reached of another Sharpe ratio, if that is positive and finite.
   std::optional<double> share_of(double sharpe) const;
   // The status in words.
   std::string_view status_text() const;
@@ -105,6 +105,10 @@ struct Choice : Answer {
 void choose(const OptimizerInfo& optimizer, const OptimizerSettings& settings,
             const Problem& problem, Choice& out);
 void measure(const Problem& problem, bool explain, Choice& out);
+
+// What is proved is proved of portfolios that cost nothing to get to: of one that was decided from
+// what is held, how near it comes. measure() says it as well.
+void restate_proof(const Problem& problem, Choice& out);
 
 // The answer, ready to be shown.
 struct Solution : Choice {
