@@ -12,12 +12,15 @@
 #include "base/csv.hpp"
 #include "base/vec.hpp"
 #include "market/asset_table.hpp"
+#include "market/file_or_text.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
 namespace sharpen::trade {
 
 namespace {
+
+using market::is_text;
 
 constexpr double kBasisPoint = 1e-4;
 
@@ -26,8 +29,6 @@ struct CostLine {
   std::string asset, from, where;
   double rate = 0.0;
 };
-
-bool is_text(const std::string& file) { return file.find('\n') != std::string::npos; }
 
 std::string text_of(const std::string& file) {
   if (is_text(file)) return file;
@@ -65,8 +66,8 @@ std::vector<CostLine> read_costs(std::string_view text, std::string_view name) {
   return out;
 }
 
-std::string_view name_of_costs(const settings::NumberOrFile& bps) {
-  return is_text(bps.file) ? std::string_view("cost-bps") : bps.file;
+std::string name_of_costs(const settings::NumberOrFile& bps) {
+  return market::name_of_file(bps.file, "cost-bps");
 }
 
 void check_assets(const std::vector<CostLine>& lines, std::span<const std::string> tickers,
@@ -103,7 +104,7 @@ CostBook::CostBook(const settings::NumberOrFile& bps, std::span<const std::strin
     rates_.assign(tickers.size(), *one_);
     return;
   }
-  const std::string_view name = name_of_costs(bps);
+  const std::string name = name_of_costs(bps);
   const std::vector<CostLine> lines = read_costs(text_of(bps.file), name);
   check_assets(lines, tickers, known);
   std::map<std::string_view, std::size_t> columns;

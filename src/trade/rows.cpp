@@ -10,7 +10,7 @@ using trade::RuleSettings;
 namespace {
 
 constexpr unsigned kTrading = Command::backtest | study;
-constexpr std::string_view kRuleOfModel = "the model's";
+constexpr std::string_view kRuleOfModel = "the model's; without one as in a backtest";
 
 }  // namespace
 
@@ -26,15 +26,34 @@ std::vector<Setting> trading_rows() {
            .roles = of_decisions}),
       row("short-fee", field(&AccountSettings::short_fee),
           "fee a year for what is sold short: 0.005 for 0.5 %",
-          {.bounds = {.low = 0}, .roles = after_training}),
+          {.bounds = {.low = 0}, .commands = kTrading | predict, .roles = after_training}),
       row("financing", field(&AccountSettings::financing),
           "rate a year, above the risk-free one, for what is borrowed",
-          {.bounds = {.low = 0}, .roles = after_training}),
+          {.bounds = {.low = 0}, .commands = kTrading | predict, .roles = after_training}),
       row("delay", field(&AccountSettings::delay), "periods from a decision to its trades",
           {.bounds = {.low = 0, .high = 1000}, .roles = after_training}),
       row("tradable", field(&AccountSettings::tradable),
           "CSV of 0 and 1, one row per date: names that can be traded at the end of it",
-          {.placeholder = "FILE", .commands = Command::backtest, .roles = of_one_run | input_file}),
+          {.placeholder = "FILE",
+           .preset_words = "every name with a price",
+           .commands = kTrading | predict,
+           .roles = of_panel | names_file | after_training}),
+      row("capital", field(&AccountSettings::capital),
+          "money in the account at the start: shares are counted by the prices",
+          {.bounds = kPositive,
+           .commands = Command::backtest | predict,
+           .roles = of_one_run | after_training}),
+      row("lot", field(&AccountSettings::lot),
+          "shares are held in multiples of this, so that cash suffices",
+          {.preset_words = "1 with ‹--capital›, else fractions of a share",
+           .bounds = {.low = 1, .high = 1e9},
+           .commands = Command::backtest | predict,
+           .roles = of_one_run | after_training}),
+      row("min-order", field(&AccountSettings::min_order),
+          "orders of less value, in money, are left out",
+          {.bounds = {.low = 0},
+           .commands = Command::backtest | predict,
+           .roles = of_one_run | after_training}),
       row("rule", field(&RuleSettings::rule),
           "what decisions make of what is held: weigh costs against gains, move in a band, nothing",
           {.preset_words = "cost; none for oscar, mssrm, mssrm-long, sdr and equal",

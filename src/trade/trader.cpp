@@ -33,6 +33,7 @@ Trader::Work::Work(const Ruling& ruling_, const solve::OptimizerInfo& optimizer,
                             .holding_horizon = ruling_.holding_horizon},
                            optimizer)),
       keeps_limits(optimizer.keeps_limits),
+      invests_fully(optimizer.ignores_setting("sizing")),
       which(optimizer.selects.value_or(select::Optimizer::swap)),
       settings(settings_),
       horizon_sharpe(ruling.expected_sharpe / std::sqrt(periods_per_year) *
@@ -129,6 +130,20 @@ void Trader::Work::patch(select::Portfolio& out) const {
   std::ranges::stable_sort(others, {}, [&](Index i) { return std::abs(out.weights[at(i)]); });
   for (Index i = 0; i < std::min(count - most, std::ssize(others)); ++i)
     out.weights[at(others[at(i)])] = 0.0;
+  scale_around_fixed(others, out);
+}
+
+// To the gross exposure of the ideal: weights that are made as if all of the wealth were theirs
+// would borrow, or leave lying what could not be bought. Sizes that have another measure are left.
+void Trader::Work::scale_around_fixed(std::span<const Index> others, select::Portfolio& out) const {
+  if (!invests_fully && settings.sizing.kind != layer::Sizing::gross) return;
+  double whole = 0.0, all = outside.gross, free = 0.0;
+  for (const double w : ideal->portfolio.weights) whole += std::isfinite(w) ? std::abs(w) : 0.0;
+  for (const double w : out.weights) all += std::abs(w);
+  for (const Index i : others) free += std::abs(out.weights[at(i)]);
+  if (!(free > 0.0) || (!invests_fully && all <= whole)) return;
+  const double factor = std::max(0.0, whole - (all - free)) / free;
+  for (const Index i : others) out.weights[at(i)] *= factor;
 }
 
 select::LimitedSelector& Trader::Work::selector(const layer::ObjectiveSettings& wanted) {

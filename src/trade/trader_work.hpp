@@ -28,6 +28,7 @@ struct Trader::Work {
   void hold(const Outcome& outcome, select::Portfolio& out);
   void describe(select::Portfolio& out);
   void patch(select::Portfolio& out) const;
+  void scale_around_fixed(std::span<const Index> others, select::Portfolio& out) const;
   void make_around_fixed(select::Portfolio& out);
   void solve_around_fixed(select::Portfolio& out);
   void weigh_costs(select::Portfolio& out);
@@ -55,6 +56,7 @@ struct Trader::Work {
 
   const Ruling ruling;
   const bool keeps_limits;
+  const bool invests_fully;  // whatever the sizing is
   const select::Optimizer which;
   const solve::OptimizerSettings settings;
   const double horizon_sharpe;  // S H: what a unit of the signal's return is worth over the horizon

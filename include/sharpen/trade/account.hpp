@@ -46,6 +46,7 @@ class Account {
 
   // v (n), of wealth as it is now.
   ConstVec weights() const { return held_; }
+  void hold(ConstVec weights) { held_.assign(weights.begin(), weights.end()); }
   // Trades to `target` (n) and lives through `returns` (n, NaN for none). `target` may be what
   // weights() gives.
   Period live(ConstVec target, ConstVec returns, const Rates& rates);

@@ -27,10 +27,19 @@ constexpr std::string_view name(Rule value) { return name_of(value); }
 struct AccountSettings {
   settings::NumberOrFile cost_bps = {.number = 5.0, .file = {}};  // of what is traded
   double short_fee = 0.0;                                         // a year, of what is sold short
-  double financing = 0.0;  // a year above the risk-free rate, of what is borrowed
-  std::int64_t delay = 0;  // periods from a decision to its trades
-  std::string tradable;    // a file; "": every name can be traded while it has a price
+  double financing = 0.0;           // a year above the risk-free rate, of what is borrowed
+  std::int64_t delay = 0;           // periods from a decision to its trades
+  std::string tradable;             // a file; "": every name can be traded while it has a price
+  std::optional<double> capital;    // money at the start; none: weights only
+  std::optional<std::int64_t> lot;  // shares are held in multiples of it; none: see lot_size()
+  double min_order = 0.0;           // in money: orders of less are left out
 };
+
+// Shares of a lot: what is asked for, whole shares with a capital; 0: shares may be fractional.
+inline double lot_size(const AccountSettings& account) {
+  if (account.lot) return static_cast<double>(*account.lot);
+  return account.capital ? 1.0 : 0.0;
+}
 
 // As they are asked for.
 struct RuleSettings {
