@@ -1,5 +1,6 @@
 // Reading a wide CSV of 4,000 tickers x 1,500 days, from the file to the panel, against a bare
-// fast_float pass over the same bytes in memory.
+// fast_float pass over the same bytes in memory; and the doctor's diagnosis of such a file with
+// dirt of every kind in it.
 #include <fast_float/fast_float.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "measure.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/random.hpp"
+#include "sharpen/command/doctor.hpp"
 #include "sharpen/market/panel.hpp"
 
 namespace sharpen {
@@ -83,7 +85,59 @@ void measure_reading() {
   bench::at_most("csv_read_over_fast_float", seconds[0] / seconds[1], 2.0);
 }
 
+// Every 40th asset has a split, every 50th a stale month, every 30th starts late, every 70th has
+// prints and every 90th zeros; and two days are no trading days.
+market::Panel dirty_panel() {
+  market::Panel panel = random_panel();
+  const auto cell = [&](Index t, Index j) -> double& {
+    return panel.values[static_cast<std::size_t>(t * kTickers + j)];
+  };
+  for (Index j = 0; j < kTickers; ++j) {
+    if (j % 40 == 0)
+      for (Index t = 700 + j % 97; t < kDays; ++t) cell(t, j) *= 8.0;
+    if (j % 50 == 1)
+      for (Index t = 400 + j % 89; t < 420 + j % 89; ++t) cell(t, j) = cell(t - 1, j);
+    if (j % 30 == 2)
+      for (Index t = 0; t < 200 + j % 83; ++t) cell(t, j) = std::nan("");
+    if (j % 70 == 3) cell(900 + j % 79, j) *= 100.0;
+    if (j % 90 == 4) cell(1100 + j % 73, j) = 0.0;
+  }
+  for (const Index t : {300, 1200})
+    for (Index j = 0; j < kTickers; ++j) cell(t, j) = cell(t - 1, j);
+  return panel;
+}
+
+void measure_doctor() {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("sharpen-bench-{}.csv", ::getpid());
+  write_file(file, market::panel_csv(dirty_panel()));
+  settings::Values values(settings::doctor);
+  values.set_flag("prices", file.string());
+  std::size_t letters = 0;
+  const auto diagnose = [&] {
+    const command::Diagnosis diagnosis = command::doctor_answer(values, {}, {});
+    const auto found = [&](market::Rule rule) {
+      return diagnosis.cleaned.found[market::index_of(rule)].found;
+    };
+    // One in a hundred moves too far on its day to look like a whole ratio.
+    bench::require(found(market::Rule::split) >= kTickers / 50, "splits are not found");
+    bench::require(found(market::Rule::frozen) >= kTickers / 50, "frozen prices are not found");
+    bench::require(found(market::Rule::holiday) == 2, "holidays are not found");
+    bench::require(!diagnosis.choices.empty() && diagnosis.ranges.size() > 1,
+                   "nothing is summed up");
+    letters = command::doctor_json(diagnosis).size();
+  };
+  const auto seconds = bench::alternate({diagnose}, 3, bench::Clock::wall);
+  std::filesystem::remove(file);
+  fmt::print("doctor on {} tickers x {} days: {:.3f} s, {} bytes of JSON\n", kTickers, kDays,
+             seconds[0], letters);
+  bench::at_most("doctor_4000x1500_seconds", seconds[0], 3.0);
+}
+
 }  // namespace
 }  // namespace sharpen
 
-int main() { sharpen::measure_reading(); }
+int main() {
+  sharpen::measure_reading();
+  sharpen::measure_doctor();
+}

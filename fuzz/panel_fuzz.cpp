@@ -66,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       .kind = kind,
       .universe = choice / 6 % 2 == 0 ? Universe::complete : Universe::available,
       .max_gap = static_cast<sharpen::Index>(choice / 12 % 4),
-      .on_suspect = static_cast<OnSuspect>(choice / 48 % 5)};
+      .on_suspect =
+          choice / 48 % 6 == 5 ? SuspectRules() : static_cast<OnSuspect>(choice / 48 % 6)};
   try {
     const Panel panel = parse_panel(text, "fuzz.csv", kind, cells);
     check_panel(panel, cells);

@@ -24,7 +24,8 @@ void check(std::string_view text, bool gaps_allowed) {
   const market::Panel signal =
       market::parse_panel(text, "signal.csv", market::PanelKind::prices, market::Cells::raw);
   constexpr std::array<Index, 2> kDecisions = {0, 1};
-  const backtest::GivenSignal given(signal, returns(), kDecisions, gaps_allowed);
+  const backtest::GivenSignal given(signal, returns(), kDecisions,
+                                    [&](Index, Index) { return gaps_allowed; });
   for (const Index row : kDecisions)
     for (Index asset = 0; asset < returns().n(); ++asset)
       SHARPEN_FUZZ_CHECK(gaps_allowed || given.has(row, asset));

@@ -10,8 +10,8 @@ import numpy as np
 from . import _commands, _core, _panels, _settings
 
 _COLUMNS = (
-    "rule suspect ticker date last_date size ratio may_be_real question done modes.report "
-    "modes.adjust modes.drop-asset modes.drop-day modes.error"
+    "rule suspect ticker date last_date size ratio may_be_real question done how decided "
+    "modes.report modes.adjust modes.missing modes.halt modes.drop-asset modes.drop-day modes.error"
 ).split()
 
 
@@ -26,7 +26,12 @@ def doctor(
     DataFrame with a row for each finding, by the keys of ``sharpen doctor --json``;
     ``modes.adjust`` is what ``on_suspect="adjust"`` would do, and ``done`` what was done. Its
     ``attrs`` hold the other keys: ``assets``, ``rows``, ``missing_cells``, ``cleaned`` and so on;
-    ``findings_left_out`` says how many more there are of a rule with more than 1,000 findings.
+    ``summary`` counts by rule and asset, and says what each ``on_suspect`` would leave and which
+    dates keep most names; ``findings_left_out`` says how many more there are of a rule with more
+    than 1,000 findings.
+
+    ``decide="decisions.toml"`` writes a file that proposes a decision about each; every function
+    that takes prices takes the file as ``decisions="decisions.toml"``.
     """
     pandas = _panels.need_pandas("doctor")
     given = _commands.texts("doctor", settings)

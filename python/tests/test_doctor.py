@@ -40,6 +40,35 @@ def test_findings_are_the_programs(ill, program, tmp_path):
         assert found.attrs[key] == theirs[key]
 
 
+def test_decisions_are_proposed_and_taken(ill, tmp_path):
+    file = tmp_path / "decisions.toml"
+    found = sharpen.doctor(ill, decide=file)
+    assert found.attrs["decide"] == str(file) and found.attrs["proposed"] >= 2
+    assert not found["decided"][found["suspect"]].any()
+    found = sharpen.doctor(ill, decisions=file)
+    assert found["decided"][found["suspect"]].all()
+    split = found.query("rule == 'split'").iloc[0]
+    assert split["how"] == "adjust"
+    rules = {"split": "report", "frozen": "drop-day"}
+    split = sharpen.doctor(ill, on_suspect=rules).query("rule == 'split'").iloc[0]
+    assert split["how"] == "report"
+    with pytest.raises(sharpen.InputError, match="decisions.toml:.*no ticker"):
+        sharpen.doctor(ill.iloc[:, :2].set_axis(["x", "y"], axis=1), decisions=_other(file))
+    with pytest.raises(sharpen.InputError, match="is there already"):
+        sharpen.doctor(ill, decide=file)
+    summary = found.attrs["summary"]
+    assert {c["on_suspect"] for c in summary["choices"]} >= {"careful", "drop-day", "drop-asset"}
+    with pytest.raises(sharpen.InputError, match='give allow_loss="34%"'):
+        sharpen.solve(ill, 2, on_suspect="drop-asset")
+
+
+def _other(file):
+    """Without the note of what it was written for."""
+    text = file.read_text()
+    file.write_text(text[text.index("[[decision]]"):])
+    return file
+
+
 def test_findings_have_the_callers_labels(ill):
     split = sharpen.doctor(ill.set_axis(range(6), axis=1)).query("rule == 'split'").iloc[0]
     assert split["ticker"] == 2 and split["date"] == ill.index[100]

@@ -19,12 +19,16 @@ double sign_of(double value) { return value > 0.0 ? 1.0 : value < 0.0 ? -1.0 : 0
 
 BlockObjective::BlockObjective(const layer::SparseTangent& layer, const LossSettings& settings,
                                Index memory, double cost, Index max_days, int max_threads)
-    : layer_(&layer),
+    : BlockObjective(decisions_of(layer, max_days - trade::Memory(memory).rows() + 1, max_threads),
+                     settings, memory, cost, max_days, max_threads) {}
+
+BlockObjective::BlockObjective(std::unique_ptr<Decisions> decisions, const LossSettings& settings,
+                               Index memory, double cost, Index max_days, int max_threads)
+    : decisions_(std::move(decisions)),
       settings_(settings),
       memory_(memory),
       cost_(cost),
-      n_(layer.n()),
-      cache_(layer, max_days - warm(), max_threads),
+      n_(decisions_->n()),
       x_(at(max_days * n_)),
       solved_(x_.size()),
       root_(at(max_days)),
@@ -40,13 +44,13 @@ BlockObjective::BlockObjective(const layer::SparseTangent& layer, const LossSett
       decided_(net_.size()),
       charged_(net_.size()),
       outcomes_(net_.size()),
-      scratch_(at(static_cast<Index>(max_threads) * (layer.risk().scratch_size() + n_))) {}
+      scratch_(at(static_cast<Index>(max_threads) * (decisions_->risk().scratch_size() + n_))) {}
 
 bool BlockObjective::missing(Index day) const { return std::isnan(root_[at(day)]); }
 
 // x, solved and root of one day. The scale is a power of two: no square leaves the range.
 void BlockObjective::normalize(Index sample, ConstVec mu, Index day, Vec scratch) {
-  const risk::Risk& risk = layer_->risk();
+  const risk::Risk& risk = decisions_->risk();
   const Vec x = Vec(x_).subspan(at(day * n_), at(n_));
   const Vec solved = Vec(solved_).subspan(at(day * n_), at(n_));
   const double scale = layer::signal_scale(mu);
@@ -61,7 +65,7 @@ void BlockObjective::normalize(Index sample, ConstVec mu, Index day, Vec scratch
   const double root = std::sqrt(risk.solve(sample, x, solved, scratch));
   const ConstVec variances = risk.diagonal(sample);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] /= root * std::sqrt(variances[i]);
+    x[i] = variances[i] > 0.0 ? x[i] / (root * std::sqrt(variances[i])) : 0.0;
     solved[i] /= root;
   }
   root_[at(day)] = root / scale;
@@ -75,7 +79,7 @@ void BlockObjective::remember(std::span<const Index> samples, Index scored,
   threads.for_each(scored, [&](Index t, int) {
     const Index day = days - scored + t, first = std::max<Index>(0, day - memory_.rows() + 1);
     memory_.signal(x(days).middle_rows(first, day - first + 1),
-                   layer_->risk().diagonal(samples[at(day)]), s.row(t));
+                   decisions_->risk().diagonal(samples[at(day)]), s.row(t));
   });
 }
 
@@ -129,7 +133,7 @@ void BlockObjective::remember_vjp(std::span<const Index> samples, Index scored, 
   std::ranges::fill(dD_dmu, 0.0);
   const double root = root_[at(day)];
   if (!(root > 0.0)) return;
-  const risk::Risk& risk = layer_->risk();
+  const risk::Risk& risk = decisions_->risk();
   const auto days = static_cast<Index>(samples.size());
   const Index warm_days = days - scored;
   for (Index t = std::max(day, warm_days); t < std::min(days, day + memory_.rows()); ++t) {
@@ -147,7 +151,8 @@ void BlockObjective::remember_vjp(std::span<const Index> samples, Index scored, 
   const ConstVec solved = ConstVec(solved_).subspan(at(day * n_), at(n_));
   const double along = dot_in_order(dD_dmu, x);  // dq' q
   for (std::size_t i = 0; i < x.size(); ++i)
-    dD_dmu[i] = (dD_dmu[i] / std::sqrt(variances[i]) - along * solved[i]) / root;
+    dD_dmu[i] =
+        variances[i] > 0.0 ? (dD_dmu[i] / std::sqrt(variances[i]) - along * solved[i]) / root : 0.0;
 }
 
 Loss BlockObjective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r, ConstMat rho,
@@ -155,14 +160,14 @@ Loss BlockObjective::evaluate(std::span<const Index> samples, ConstMat mu, Const
   const Index days = mu.rows, scored = r.rows, warm_days = days - scored;
   const Mat s(s_.data(), scored, n_), w(w_.data(), scored, n_), dD_ds(dD_ds_.data(), scored, n_),
       dD_dmu(dD_dmu_.data(), days, n_);
-  const Index scratch = layer_->risk().scratch_size();
+  const Index scratch = decisions_->risk().scratch_size();
 
   Loss loss;
   for (Index day = 0; day < warm_days; ++day) std::ranges::fill(dL_dmu.row(day), 0.0);
   loss.prediction = settings_.prediction == PredictionLoss::squared
                         ? prediction_loss(mu.middle_rows(warm_days, scored), r,
                                           dL_dmu.middle_rows(warm_days, scored))
-                        : prediction_loss(layer_->risk(), samples.subspan(at(warm_days)),
+                        : prediction_loss(decisions_->risk(), samples.subspan(at(warm_days)),
                                           settings_.unit, mu.middle_rows(warm_days, scored), r,
                                           dL_dmu.middle_rows(warm_days, scored), scratch_, threads);
   threads.for_each(days, [&](Index day, int slot) {
@@ -170,11 +175,11 @@ Loss BlockObjective::evaluate(std::span<const Index> samples, ConstMat mu, Const
               Vec(scratch_).subspan(at(slot * scratch), at(scratch)));
   });
   remember(samples, scored, threads);
-  layer_->forward(samples.subspan(at(warm_days)), s, cache_, w,
-                  std::span(outcomes_).first(at(scored)), threads, own);
+  decisions_->forward(samples.subspan(at(warm_days)), s, w, std::span(outcomes_).first(at(scored)),
+                      threads, own);
   loss.decision = charge(w, r, rho);
   charge_vjp(w, r, rho);
-  layer_->vjp(cache_, ConstMat(dD_dw_.data(), scored, n_), dD_ds, threads);
+  decisions_->vjp(ConstMat(dD_dw_.data(), scored, n_), dD_ds, threads);
   threads.for_each(days,
                    [&](Index day, int) { remember_vjp(samples, scored, day, dD_dmu.row(day)); });
   mix(settings_, dD_dmu, dL_dmu, loss);

@@ -10,7 +10,9 @@
 // first purchase after them is free. D is the decision loss (objective.hpp) of net_t, P the
 // prediction loss, both over the days after. The gradient at mu is exact: through weights and
 // drifted weights, and through the memory into the days that are in no loss.
-// A day without a decision earns and costs nothing, and the next purchase is free.
+// A day without a decision earns and costs nothing, and the next purchase is free. A name that was
+// not there on a day (decisions.hpp) has x = 0 and w = 0 then: one that leaves is sold, and paid
+// for.
 #pragma once
 
 #include <span>
@@ -23,9 +25,11 @@ namespace sharpen::learn {
 
 class BlockObjective {
  public:
-  // `layer` must outlive it. cost: c, per unit traded. max_days: of a block, with those that only
-  // feed the memory.
+  // `layer` must outlive it. cost: c, per unit traded. max_days: of a
+  // block, with those that only feed the memory.
   BlockObjective(const layer::SparseTangent& layer, const LossSettings& settings, Index memory,
+                 double cost, Index max_days, int max_threads);
+  BlockObjective(std::unique_ptr<Decisions> decisions, const LossSettings& settings, Index memory,
                  double cost, Index max_days, int max_threads);
 
   // The days of a block that are in no loss.
@@ -46,12 +50,11 @@ class BlockObjective {
   bool missing(Index day) const;
   Mat x(Index days) { return {x_.data(), days, n_}; }
 
-  const layer::SparseTangent* layer_;
+  std::unique_ptr<Decisions> decisions_;
   LossSettings settings_;
   trade::Memory memory_;
   double cost_;
   Index n_;
-  layer::LayerCache cache_;
   // Of every day: x, Sigma^-1 q and sqrt(mu' Sigma^-1 mu), NaN for a day that is not there.
   std::vector<double> x_, solved_, root_, dD_dmu_;
   // Of the days in the loss; dD_dw becomes the gradient that went through the layer in dD_ds.

@@ -26,7 +26,7 @@ std::uint32_t crc(const void* data, std::size_t size) {
 }  // namespace
 
 std::uint64_t training_identity(const market::Panel& returns, const TrainSettings& settings,
-                                double periods_per_year) {
+                                double periods_per_year, std::span<const char> members) {
   TrainSettings same = settings;
   // What no validation of all members stops is the same in any ensemble.
   if (settings.validation == 0.0) same.ensemble = 1;
@@ -35,6 +35,7 @@ std::uint64_t training_identity(const market::Panel& returns, const TrainSetting
   words += shortest(periods_per_year);
   for (const auto* names : {&returns.dates, &returns.tickers})
     for (const std::string& name : *names) words.append(name).append(1, '\0');
+  words.append(members.begin(), members.end());
   return (static_cast<std::uint64_t>(crc(words.data(), words.size())) << 32) |
          crc(returns.values.data(), returns.values.size() * sizeof(double));
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,7 @@ std::string settings_bytes(const TrainSettings& settings);
 // One number for all that decides a training: settings and data. A checkpoint of another training
 // is not gone on with.
 std::uint64_t training_identity(const market::Panel& returns, const TrainSettings& settings,
-                                double periods_per_year);
+                                double periods_per_year, std::span<const char> members = {});
 
 std::filesystem::path checkpoint_file(const std::filesystem::path& folder, Index member);
 

@@ -43,8 +43,40 @@ std::unique_ptr<risk::Risk> make_risk(const Dataset& data, const TrainSettings& 
       .shrinkage = settings.shrinkage,
       .form = settings.form,
       .parts = {.lower = cholesky, .root = !cholesky, .restriction = restricted}};
+  if (!data.eligible.empty())
+    return std::make_unique<PartedRisk>(
+        data.returns, settings.lookback, ends,
+        std::span(data.eligible)
+            .subspan(at(data.first_with_risk * data.n()), ends.size() * at(data.n())),
+        wanted, threads, Control{.stop = stop});
   return risk::from_windows(data.returns, settings.lookback, ends, wanted, threads,
                             Control{.stop = stop});
+}
+
+bool has_gaps(ConstMat returns) {
+  for (Index t = 0; t < returns.rows; ++t)
+    for (const double r : returns.row(t))
+      if (!std::isfinite(r)) return true;
+  return false;
+}
+
+// With 0 for gaps; empty if there are none.
+std::vector<double> without_gaps(ConstMat returns) {
+  std::vector<double> out;
+  if (!has_gaps(returns)) return out;
+  for (Index t = 0; t < returns.rows; ++t)
+    for (const double r : returns.row(t)) out.push_back(std::isfinite(r) ? r : 0.0);
+  return out;
+}
+
+// Of all samples; empty if every one is of every asset.
+std::vector<char> eligible_of(ConstMat returns, const SampleSplit& split,
+                              std::span<const char> members) {
+  std::vector<Index> ends;
+  for (Index end = split.lookback; end < returns.rows; ++end) ends.push_back(end);
+  std::vector<char> out = eligible_names(returns, split.lookback, ends, members);
+  if (std::ranges::find(out, 0) == out.end() && !has_gaps(returns)) out.clear();
+  return out;
 }
 
 LossSettings loss_of(const TrainSettings& settings, double unit) {
@@ -64,15 +96,18 @@ std::vector<Index> all_assets(Index n) {
 }  // namespace
 
 Dataset::Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads,
-                 const std::function<bool()>& stop)
-    : returns(returns_),
+                 const std::function<bool()>& stop, std::span<const char> members)
+    : eligible(eligible_of(returns_, split_samples(returns_.rows, settings), members)),
+      filled(without_gaps(returns_)),
+      returns(filled.empty() ? returns_ : ConstMat(filled.data(), returns_.rows, returns_.cols)),
       split(split_samples(returns_.rows, settings)),
       scaling(learn_scaling(returns_, split)),
       unit(scaling.unit()),
       features(settings.network, settings.inputs, settings.lookback, returns_, scaling,
                all_assets(returns_.cols)),
       first_with_risk(learn::first_with_risk(split, settings)),
-      risk(make_risk(*this, settings, threads, stop)) {}
+      risk(make_risk(*this, settings, threads, stop)),
+      parted(eligible.empty() ? nullptr : static_cast<PartedRisk*>(risk.get())) {}
 
 Index warm_start_epochs(const TrainSettings& settings) {
   return std::min(settings.warm_start, settings.epochs - 1);
@@ -141,11 +176,17 @@ void MemberTraining::predict(std::span<const Index> samples, Workspace& workspac
   workspace.ends.clear();
   for (const Index s : samples) workspace.ends.push_back(data_->split.end(s));
   data_->features.gather(workspace.ends, X);
+  // Nothing is seen of an asset that is not there, and nothing learned.
+  for (Index b = 0; b < mu.rows && !data_->eligible.empty(); ++b)
+    for (Index i = 0; i < mu.cols; ++i)
+      if (!data_->has(samples[at(b)], i)) std::ranges::fill(X.row(b * mu.cols + i), 0.0F);
   workspace.pass.forward(state_.network, X, out, threads);
   // For both kinds of network the outputs lie sample by sample, asset by asset.
   for (Index b = 0; b < mu.rows; ++b)
     for (Index i = 0; i < mu.cols; ++i)
-      mu(b, i) = data_->unit * static_cast<double>(out.data[b * mu.cols + i]);
+      mu(b, i) = data_->has(samples[at(b)], i)
+                     ? data_->unit * static_cast<double>(out.data[b * mu.cols + i])
+                     : 0.0;
 }
 
 void MemberTraining::predict(Index first, Workspace& workspace, Mat mu,
@@ -191,9 +232,12 @@ Loss MemberTraining::run_step(const SampleBlock& step, bool decides, Workspace& 
   const Mat mu(workspace.mu.data(), days, n), r(workspace.r.data(), step.scored, n),
       dL_dmu(workspace.dL_dmu.data(), days, n);
   predict(samples, workspace, mu, threads);
-  for (Index b = 0; b < step.scored; ++b)
-    mean_target(data_->returns, data_->split.end(samples[at(step.warm + b)]), settings_->horizon,
-                r.row(b));
+  for (Index b = 0; b < step.scored; ++b) {
+    const Index sample = samples[at(step.warm + b)];
+    mean_target(data_->returns, data_->split.end(sample), settings_->horizon, r.row(b));
+    for (Index i = 0; i < n; ++i)
+      if (!data_->has(sample, i)) r(b, i) = 0.0;
+  }
 
   Loss loss;
   if (decides) {
@@ -237,17 +281,34 @@ Diverged MemberTraining::diverged(Index epoch, Index batch, Index batches) const
 }
 
 void MemberTraining::prepare_decisions(Workspace& workspace) {
-  if (!workspace.layer) {
-    const TrainSettings& s = *settings_;
-    const layer::SparseTangent& layer = workspace.layer.emplace(layer_, *data_->risk);
+  const TrainSettings& s = *settings_;
+  if (!workspace.blocks && !workspace.objective) {
+    std::unique_ptr<Decisions> decisions = decisions_for(workspace);
     if (s.in_blocks())
-      workspace.blocks.emplace(layer, loss_of(s, data_->unit), s.ruling().memory,
+      workspace.blocks.emplace(std::move(decisions), loss_of(s, data_->unit), s.ruling().memory,
                                s.train_cost_bps / 1e4, s.train_block, workspace.threads);
     else
-      workspace.objective.emplace(layer, loss_of(s, data_->unit), s.batch, workspace.threads);
+      workspace.objective.emplace(std::move(decisions), loss_of(s, data_->unit), s.batch,
+                                  workspace.threads);
   }
-  if (layer_.limits && !starts_) starts_.emplace(data_->split.training);
-  workspace.layer->set_beta(beta());
+  if (s.mandate.limits && !starts_) starts_.emplace(data_->split.training);
+  if (workspace.parts != nullptr)
+    workspace.parts->set_beta(beta());
+  else
+    workspace.layer->set_beta(beta());
+}
+
+std::unique_ptr<Decisions> MemberTraining::decisions_for(Workspace& workspace) const {
+  const TrainSettings& s = *settings_;
+  const Index most = s.in_blocks() ? s.train_block - s.memory_rows() : s.batch;
+  if (data_->parted == nullptr)
+    return decisions_of(workspace.layer.emplace(layer_, *data_->risk), most, workspace.threads);
+  auto parts = std::make_unique<PartedDecisions>(
+      *data_->parted,
+      [&s](const SamplePart& part) { return s.layer_of_day(part.m(), part.limits); }, most,
+      workspace.threads);
+  workspace.parts = parts.get();
+  return parts;
 }
 
 std::vector<SampleBlock> MemberTraining::draw_steps(Index epoch, bool decides,

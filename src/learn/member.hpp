@@ -17,11 +17,15 @@ namespace sharpen::learn {
 // What the members share; never changed once made.
 struct Dataset {
   // Throws Interrupted once stop says so. Under no limits: they are bound to the dates and names of
-  // a panel (train.cpp).
+  // a panel (train.cpp). Returns may have gaps (NaN), and members as market::MemberBook has them
+  // may say who was there: each sample is then of the names that its day could hold.
   Dataset(ConstMat returns_, const TrainSettings& settings, const Threads& threads,
-          const std::function<bool()>& stop = {});
+          const std::function<bool()>& stop = {}, std::span<const char> members = {});
 
-  ConstMat returns;
+  // (samples, n), not 0 where a sample is of the asset; empty: all are of all.
+  std::vector<char> eligible;
+  std::vector<double> filled;  // the returns with 0 for gaps, if there are any
+  ConstMat returns;            // a name without a return earned nothing, as in the account
   SampleSplit split;
   Scaling scaling;
   double unit;  // of the scaling. The loss that Adam sees is divided by its square
@@ -29,9 +33,13 @@ struct Dataset {
   // Sigma of the samples from first_with_risk on; none where no decision is ever asked for.
   Index first_with_risk = 0;
   std::unique_ptr<risk::Risk> risk;
+  PartedRisk* parted = nullptr;                             // it, where names come and go
   std::shared_ptr<const layer::LimitSchedule> limits = {};  // of the samples of `risk`; null: none
 
   Index n() const { return returns.cols; }
+  bool has(Index sample, Index asset) const {
+    return eligible.empty() || eligible[at(sample * n() + asset)] != 0;
+  }
 };
 
 // What the validation says of an epoch.
@@ -73,8 +81,9 @@ struct Workspace {
   std::vector<Index> order, ends, risk_samples;
   int threads;  // at most
 
-  // What decides, once it does.
+  // What decides, once it does: one layer, or one for each part of the samples.
   std::optional<layer::SparseTangent> layer;
+  PartedDecisions* parts = nullptr;
   std::optional<Objective> objective;
   std::optional<BlockObjective> blocks;
 };
@@ -100,6 +109,7 @@ class MemberTraining {
 
  private:
   void prepare_decisions(Workspace& workspace);
+  std::unique_ptr<Decisions> decisions_for(Workspace& workspace) const;
   // The steps of an epoch, over the order of samples that it leaves in the workspace.
   std::vector<SampleBlock> draw_steps(Index epoch, bool decides, Workspace& workspace) const;
   Loss run_step(const SampleBlock& step, bool decides, Workspace& workspace,

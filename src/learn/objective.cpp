@@ -81,16 +81,20 @@ void mix(const LossSettings& settings, ConstMat dD_dmu, Mat dL_dmu, Loss& loss) 
 
 Objective::Objective(const layer::SparseTangent& layer, const LossSettings& settings,
                      Index max_batch, int max_threads)
-    : layer_(&layer),
+    : Objective(decisions_of(layer, max_batch, max_threads), settings, max_batch, max_threads) {}
+
+Objective::Objective(std::unique_ptr<Decisions> decisions, const LossSettings& settings,
+                     Index max_batch, int max_threads)
+    : decisions_(std::move(decisions)),
       settings_(settings),
-      cache_(layer, max_batch, max_threads),
-      w_(at(max_batch * layer.n())),
-      dD_dmu_(at(max_batch * layer.n())),
+      w_(at(max_batch * decisions_->n())),
+      dD_dmu_(at(max_batch * decisions_->n())),
       q_(at(max_batch)),
       dD_dq_(at(max_batch)),
       outcomes_(at(max_batch)),
       decided_(at(max_batch)),
-      scratch_(at(static_cast<Index>(max_threads) * (layer.risk().scratch_size() + layer.n()))) {}
+      scratch_(at(static_cast<Index>(max_threads) *
+                  (decisions_->risk().scratch_size() + decisions_->n()))) {}
 
 Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r, Mat dL_dmu,
                          const Threads& threads, const layer::BatchLimits& own) {
@@ -102,9 +106,9 @@ Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r
   Loss loss;
   loss.prediction = settings_.prediction == PredictionLoss::squared
                         ? prediction_loss(mu, r, dL_dmu)
-                        : prediction_loss(layer_->risk(), samples, settings_.unit, mu, r, dL_dmu,
-                                          scratch_, threads);
-  layer_->forward(samples, mu, cache_, w, outcomes, threads, own);
+                        : prediction_loss(decisions_->risk(), samples, settings_.unit, mu, r,
+                                          dL_dmu, scratch_, threads);
+  decisions_->forward(samples, mu, w, outcomes, threads, own);
   // Weights that are not there are NaN, all of them.
   for (Index b = 0; b < batch; ++b) decided_[at(b)] = !std::isnan(w(b, 0));
   const auto decided = [&](Index b) { return decided_[at(b)]; };
@@ -113,7 +117,7 @@ Loss Objective::evaluate(std::span<const Index> samples, ConstMat mu, ConstMat r
   // w has been used: it now holds dD/dw.
   for (Index b = 0; b < batch; ++b)
     for (Index i = 0; i < n; ++i) w(b, i) = decided(b) ? dD_dq[at(b)] * r(b, i) : 0.0;
-  layer_->vjp(cache_, w, dD_dmu, threads);
+  decisions_->vjp(w, dD_dmu, threads);
 
   mix(settings_, dD_dmu, dL_dmu, loss);
   return loss;

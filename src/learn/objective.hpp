@@ -7,9 +7,11 @@
 // gradient.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "learn/decisions.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/threads.hpp"
 #include "sharpen/base/view.hpp"
@@ -51,6 +53,8 @@ class Objective {
   // `layer` must outlive the objective.
   Objective(const layer::SparseTangent& layer, const LossSettings& settings, Index max_batch,
             int max_threads);
+  Objective(std::unique_ptr<Decisions> decisions, const LossSettings& settings, Index max_batch,
+            int max_threads);
 
   // samples (B): of the layer's risk model. own: what the instances have of their own, under
   // limits.
@@ -58,9 +62,8 @@ class Objective {
                 const Threads& threads, const layer::BatchLimits& own = {});
 
  private:
-  const layer::SparseTangent* layer_;
+  std::unique_ptr<Decisions> decisions_;
   LossSettings settings_;
-  layer::LayerCache cache_;
   std::vector<double> w_, dD_dmu_, q_, dD_dq_;
   std::vector<Outcome> outcomes_;
   std::vector<bool> decided_;

@@ -87,24 +87,58 @@ std::vector<SampleBlock> draw_blocks(Index training, Index days, Index warm, Ran
 Scaling learn_scaling(ConstMat returns, const SampleSplit& split) {
   const Index rows = split.training_rows(), n = returns.cols;
   Scaling scaling{std::vector<double>(at(n), 0.0), std::vector<double>(at(n), 0.0)};
+  std::vector<Index> count(at(n), 0);
   for (Index t = 0; t < rows; ++t)
-    for (Index i = 0; i < n; ++i) scaling.mean[at(i)] += returns(t, i);
-  for (double& mean : scaling.mean) mean /= static_cast<double>(rows);
+    for (Index i = 0; i < n; ++i) {
+      if (!std::isfinite(returns(t, i))) continue;
+      scaling.mean[at(i)] += returns(t, i);
+      ++count[at(i)];
+    }
+  const Index least = std::min(rows, split.lookback);
+  const auto known = [&](std::size_t i) { return count[i] >= least; };
+  for (std::size_t i = 0; i < count.size(); ++i)
+    scaling.mean[i] = known(i) ? scaling.mean[i] / static_cast<double>(count[i]) : 0.0;
   for (Index t = 0; t < rows; ++t)
     for (Index i = 0; i < n; ++i) {
       const double centred = returns(t, i) - scaling.mean[at(i)];
-      scaling.scale[at(i)] += centred * centred;
+      if (std::isfinite(centred)) scaling.scale[at(i)] += centred * centred;
     }
-  double pooled = 0.0;
-  for (double& scale : scaling.scale) {
-    scale = std::sqrt(scale / static_cast<double>(rows - 1));
-    pooled += scale;
+  double pooled = 0.0, assets = 0.0;
+  for (std::size_t i = 0; i < count.size(); ++i) {
+    if (!known(i)) continue;
+    scaling.scale[i] = std::sqrt(scaling.scale[i] / static_cast<double>(count[i] - 1));
+    pooled += scaling.scale[i];
+    assets += 1.0;
   }
-  pooled /= static_cast<double>(n);
+  pooled /= assets;
   // An asset that never moved has no scale of its own.
-  for (double& scale : scaling.scale)
-    if (!(scale > 1e-6 * pooled)) scale = pooled > 0.0 ? pooled : 1.0;
+  double squares = 0.0;
+  for (std::size_t i = 0; i < count.size(); ++i) {
+    if (!known(i)) continue;
+    if (!(scaling.scale[i] > 1e-6 * pooled)) scaling.scale[i] = pooled > 0.0 ? pooled : 1.0;
+    squares += scaling.scale[i] * scaling.scale[i];
+  }
+  // Nor has one that was hardly there; the unit stays that of the others.
+  for (std::size_t i = 0; i < count.size(); ++i)
+    if (!known(i)) scaling.scale[i] = assets > 0.0 ? std::sqrt(squares / assets) : 1.0;
   return scaling;
+}
+
+std::vector<char> eligible_names(ConstMat returns, Index lookback, std::span<const Index> ends,
+                                 std::span<const char> members) {
+  const Index n = returns.cols;
+  std::vector<char> out(ends.size() * at(n), 0);
+  std::vector<Index> gap(at(n), -1);  // the last row without a return
+  Index seen = 0;
+  for (std::size_t s = 0; s < ends.size(); ++s) {
+    for (; seen < ends[s]; ++seen)
+      for (Index i = 0; i < n; ++i)
+        if (!std::isfinite(returns(seen, i))) gap[at(i)] = seen;
+    for (Index i = 0; i < n; ++i)
+      out[s * at(n) + at(i)] =
+          gap[at(i)] < ends[s] - lookback && (members.empty() || members[at(ends[s] * n + i)] != 0);
+  }
+  return out;
 }
 
 std::optional<double> Member::yearly_sharpe(double periods_per_year) const {

@@ -2,6 +2,7 @@
 // train and which validate (train.hpp).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sharpen/base/random.hpp"
@@ -38,8 +39,16 @@ struct SampleBlock {
 // where the first one ends is drawn.
 std::vector<SampleBlock> draw_blocks(Index training, Index days, Index warm, Random& random);
 
-// Mean and standard deviation of each asset over the rows that the training samples touch.
+// Mean and standard deviation of each asset over the rows that the training samples touch, as far
+// as it has returns there (not NaN). One with fewer of them than a window has the root mean square
+// of the others' scales, and mean 0.
 Scaling learn_scaling(ConstMat returns, const SampleSplit& split);
+
+// Of the samples that end before ends[s]: (S, n), not 0 where the asset's window is complete and
+// members, (rows + 1, n) as market::MemberBook has them, say that it is one at its end. Nothing
+// that comes later has a say.
+std::vector<char> eligible_names(ConstMat returns, Index lookback, std::span<const Index> ends,
+                                 std::span<const char> members);
 
 // The inputs that `sums` are, for windows of so many returns.
 Index count_of_sums(Index lookback);

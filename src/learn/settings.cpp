@@ -8,6 +8,7 @@
 #include "learn/samples.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/learn/framework.hpp"
+#include "sharpen/solve/optimizer.hpp"
 #include "sharpen/solve/registry.hpp"
 #include "sharpen/trade/memory.hpp"
 
@@ -87,6 +88,11 @@ Index TrainSettings::memory_rows() const { return trade::Memory(ruling().memory)
 layer::LayerSettings TrainSettings::layer_for(
     Index n, std::shared_ptr<const layer::LimitSchedule> limits) const {
   return {mandate.mandate(mandate.k.of(n, "k"), std::move(limits)), layer};
+}
+
+layer::LayerSettings TrainSettings::layer_of_day(
+    Index m, std::shared_ptr<const layer::LimitSchedule> limits) const {
+  return {mandate.mandate(solve::names_to_hold(mandate.k, m), std::move(limits)), layer};
 }
 
 Shape TrainSettings::shape(Index n) const {

@@ -18,42 +18,77 @@ namespace sharpen::learn {
 
 namespace {
 
-void check_panel(const market::Panel& returns) {
+// One network for all assets needs all of them throughout.
+void check_panel(const market::Panel& returns, const TrainSettings& settings,
+                 std::span<const char> members) {
+  if (settings.network == NetworkKind::shared) return;
+  if (!members.empty())
+    throw InputError(
+        "members cannot go with network = joint, which needs every asset throughout; use network "
+        "shared, or leave the members out");
   for (Index t = 0; t < returns.rows(); ++t)
     for (Index i = 0; i < returns.n(); ++i)
       if (!std::isfinite(returns.matrix()(t, i)))
         throw InputError(fmt::format(
-            "{} has no return on {}: training needs every asset throughout; use universe complete",
+            "{} has no return on {}: network = joint needs every asset throughout; use universe "
+            "complete, or network shared",
             returns.tickers[at(i)], returns.dates[at(t)]));
+}
+
+// There is something to learn from.
+void check_names(const market::Panel& returns, const Dataset& data) {
+  if (data.eligible.empty()) return;
+  const auto training = data.eligible.begin() + data.split.training * data.n();
+  if (std::find(data.eligible.begin(), training, 1) == training)
+    throw InputError(fmt::format(
+        "no asset could be held on any day of the training part, {} to {}: none has {} returns in "
+        "a row while it is a member; give more rows, a shorter ‹--lookback› or earlier members",
+        returns.dates.front(), returns.dates.back(), data.split.lookback));
 }
 
 // The limits of the mandate on the days of the samples of the risk model: as of the last day that
 // is known to a decision.
 std::shared_ptr<const layer::LimitSchedule> limits_of(const market::Panel& returns,
                                                       const TrainSettings& settings,
-                                                      const Dataset& data) {
+                                                      Dataset& data) {
   const layer::MandateSettings& mandate = settings.mandate;
   if (!mandate.limits || !data.risk) return nullptr;
   layer::refuse_holdings(*mandate.limits, "a training");
   const layer::LimitBook book(mandate.limits, returns.tickers, returns.left_out, mandate.net,
                               mandate.objective.kind, returns.dates.front(), returns.dates.back());
-  std::vector<Index> columns(at(returns.n()));
-  std::iota(columns.begin(), columns.end(), Index{0});
-  auto out = std::make_shared<layer::LimitSchedule>();
-  const Index samples = book.changes() ? data.risk->samples() : 1;
-  for (Index s = 0; s < samples; ++s) {
-    const Index end = data.split.end(data.first_with_risk + s);
-    const ConstMat window =
-        returns.matrix().middle_rows(end - settings.lookback, settings.lookback);
-    out->limits.push_back(book.at(columns, returns.dates[at(end - 1)], window, {}));
-    if (book.changes()) out->of_sample.push_back(s);
+  const auto schedule = [&](std::span<const Index> columns, ConstMat all, Index first_row,
+                            Index first, Index count) {
+    auto out = std::make_shared<layer::LimitSchedule>();
+    const Index samples = book.changes() ? count : 1;
+    for (Index s = 0; s < samples; ++s) {
+      const Index end = data.split.end(data.first_with_risk + first + s);
+      const ConstMat window =
+          all.middle_rows(end - settings.lookback - first_row, settings.lookback);
+      out->limits.push_back(book.at(columns, returns.dates[at(end - 1)], window, {}));
+      if (book.changes()) out->of_sample.push_back(s);
+    }
+    return out;
+  };
+  if (data.parted == nullptr) {
+    std::vector<Index> columns(at(returns.n()));
+    std::iota(columns.begin(), columns.end(), Index{0});
+    return schedule(columns, returns.matrix(), 0, 0, data.risk->samples());
   }
-  return out;
+  for (SamplePart& part : data.parted->parts_of_samples()) {
+    if (part.assets.empty()) continue;
+    const Index first_row = data.split.end(data.first_with_risk + part.first) - settings.lookback;
+    const auto rows = static_cast<Index>(part.returns.size()) / part.m();
+    part.limits = schedule(part.assets, {part.returns.data(), rows, part.m()}, first_row,
+                           part.first, part.count);
+  }
+  return nullptr;
 }
 
 Dataset dataset_of(const market::Panel& returns, const TrainSettings& settings,
-                   const Threads& threads, const std::function<bool()>& stop = {}) {
-  Dataset data(returns.matrix(), settings, threads, stop);
+                   std::span<const char> members, const Threads& threads,
+                   const std::function<bool()>& stop = {}) {
+  Dataset data(returns.matrix(), settings, threads, stop, members);
+  check_names(returns, data);
   data.limits = limits_of(returns, settings, data);
   return data;
 }
@@ -79,11 +114,13 @@ Model untrained(const market::Panel& returns, const TrainSettings& settings,
 struct Trial {
   TrainSettings settings;
   market::Panel returns;
+  std::span<const char> members;
 };
 
-Trial short_trial(const market::Panel& returns, const TrainSettings& settings) {
+Trial short_trial(const market::Panel& returns, const TrainSettings& settings,
+                  std::span<const char> members) {
   constexpr Index kBatches = 4;
-  Trial trial{settings, returns};
+  Trial trial{settings, returns, members};
   trial.settings.ensemble = 1;
   trial.settings.warm_start = 0;
   trial.settings.epochs = 1;
@@ -99,6 +136,7 @@ Trial short_trial(const market::Panel& returns, const TrainSettings& settings) {
   market::Panel& some = trial.returns;
   some.dates.erase(some.dates.begin(), some.dates.end() - rows);
   some.values.erase(some.values.begin(), some.values.end() - rows * returns.n());
+  if (!members.empty()) trial.members = members.last(at((rows + 1) * returns.n()));
   return trial;
 }
 
@@ -141,19 +179,20 @@ double time_validation(const Dataset& data, const TrainSettings& settings,
 
 }  // namespace
 
-void check_training(const market::Panel& returns, const TrainSettings& settings) {
+void check_training(const market::Panel& returns, const TrainSettings& settings,
+                    std::span<const char> members) {
   settings.validate(returns.n());
-  check_panel(returns);
+  check_panel(returns, settings, members);
   static_cast<void>(split_samples(returns.rows(), settings));
 }
 
 Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
-            const Threads& threads, const TrainControl& control) {
-  check_training(returns, settings);
-  const Dataset data = dataset_of(returns, settings, threads, control.stop);
+            const Threads& threads, const TrainControl& control, std::span<const char> members) {
+  check_training(returns, settings, members);
+  const Dataset data = dataset_of(returns, settings, members, threads, control.stop);
   Model model = untrained(returns, settings, periods_per_year, data);
   Company company(data, settings, control, periods_per_year,
-                  training_identity(returns, settings, periods_per_year));
+                  training_identity(returns, settings, periods_per_year, members));
   company.run(threads);
   model.members = company.results();
   if (const std::string fault = company.fault(); !fault.empty()) {
@@ -164,8 +203,8 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
 }
 
 TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& settings,
-                           const Threads& threads) {
-  check_training(returns, settings);
+                           const Threads& threads, std::span<const char> members) {
+  check_training(returns, settings, members);
   const SampleSplit split = split_samples(returns.rows(), settings);
   TrainingPlan plan;
   plan.samples = split.training;
@@ -173,13 +212,13 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
   plan.batches = steps_per_epoch(split, settings);
   plan.parameters = settings.shape(returns.n()).parameters();
 
-  const Trial trial = short_trial(returns, settings);
+  const Trial trial = short_trial(returns, settings, members);
   using Clock = std::chrono::steady_clock;
   const auto seconds = [](Clock::time_point from) {
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
   const auto start = Clock::now();
-  const Dataset data = dataset_of(trial.returns, trial.settings, threads);
+  const Dataset data = dataset_of(trial.returns, trial.settings, trial.members, threads);
   const double risk_seconds = seconds(start);
   Workspace workspace(data, trial.settings, threads.count());
   MemberTraining training(data, trial.settings, 0);
@@ -193,10 +232,10 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
     return static_cast<double>(whole) / static_cast<double>(std::max<Index>(1, part));
   };
   const double share = ratio(plan.batches, steps_per_epoch(data.split, trial.settings));
-  const auto members = static_cast<double>(settings.ensemble);
+  const auto networks = static_cast<double>(settings.ensemble);
   const auto epochs = static_cast<double>(settings.epochs);
   plan.minutes =
-      (risk_seconds * share + epoch_seconds * share * epochs * members +
+      (risk_seconds * share + epoch_seconds * share * epochs * networks +
        validation_seconds * ratio(plan.validation_samples, data.split.validation) * epochs) /
       60.0;
   plan.gigabytes = gigabytes_of(plan, returns, settings, data, share, threads.count());

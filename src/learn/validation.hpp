@@ -28,7 +28,9 @@ class Validation {
   Index days() const { return last_ - first_; }
   void find_signals(const Threads& threads);
   std::vector<solve::Answer> ideal_answers(const Threads& threads) const;
-  solve::Problem problem(Index day) const;
+  // Over the names of the day; mu: memory for their signals.
+  solve::Problem problem(Index day, std::vector<double>& mu) const;
+  std::span<const Index> names_of(Index day) const;
 
   const Dataset* data_;
   const TrainSettings* settings_;
@@ -37,6 +39,7 @@ class Validation {
   const solve::OptimizerInfo* optimizer_;
   solve::OptimizerSettings decision_;
   Index first_, last_;          // samples [first_, last_)
+  std::vector<Index> all_;      // (n) every asset
   std::vector<double> mu_;      // (days, members, n)
   std::vector<double> signal_;  // (days, n)
 };

@@ -108,4 +108,9 @@ ParsedDate parse_date(std::string_view text) {
   return {format, std::move(iso), {}};
 }
 
+int compare_dates(std::string_view a, std::string_view b) {
+  const std::size_t common = std::min(a.size(), b.size());
+  return a.substr(0, common).compare(b.substr(0, common));
+}
+
 }  // namespace sharpen::market

@@ -25,4 +25,7 @@ struct ParsedDate {
 
 ParsedDate parse_date(std::string_view text);
 
+// Compares two dates to the precision that both have: < 0, 0 or > 0.
+int compare_dates(std::string_view a, std::string_view b);
+
 }  // namespace sharpen::market

@@ -9,153 +9,221 @@
 #include <utility>
 
 #include "base/input_file.hpp"
+#include "market/cleaner.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::market {
 
-namespace {
+Cleaner::Cleaner(const Panel& raw, const Evidence& evidence, const CleaningSettings& settings,
+                 const Decisions& decisions)
+    : raw_(raw),
+      evidence_(evidence),
+      settings_(settings),
+      book_(decisions, raw),
+      values_(raw.values),
+      keep_asset_(at(raw.n()), 1),
+      made_missing_(at(raw.n()), 0),
+      has_gaps_(at(raw.n()), 0),
+      missing_row_(at(raw.rows()), 0),
+      fixed_(at(raw.rows()), Fate::kept),
+      moves_(at(raw.rows()), 0) {
+  last_column_.fill(-2);
+  for (std::size_t i = 0; i < values_.size();)
+    for (std::size_t j = 0; j < raw.tickers.size(); ++j, ++i)
+      if (std::isnan(values_[i])) has_gaps_[j] = 1;
+}
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+Cleaned Cleaner::run() {
+  decide();
+  settle();
+  refuse_suspects();
+  list();
+  handle_gaps();
+  assemble();
+  out_.unused = book_.unused();
+  note_idle();
+  return std::move(out_);
+}
 
-// A panel on its way from raw to clean. Rows are numbered as in the raw panel throughout.
-class Cleaner {
- public:
-  Cleaner(const Panel& raw, const CleaningSettings& settings)
-      : raw_(raw),
-        settings_(settings),
-        values_(raw.values),
-        keep_asset_(at(raw.n()), 1),
-        row_(at(raw.rows()), Fate::kept),
-        moves_(at(raw.rows()), 0) {}
+std::pair<Index, Index> Cleaner::count() {
+  decide();
+  settle();
+  return {std::ranges::count(keep_asset_, 1), std::ranges::count(row_, Fate::kept)};
+}
 
-  Cleaned run() {
-    find_suspects(raw_, settings_.kind, [this](Finding finding) {
-      handle(finding);
-      finding.done = would_do(finding, settings_.on_suspect, settings_);
-      keep(std::move(finding));
-    });
-    refuse_suspects();
-    adjust_splits();
-    pass_on_moves();
-    handle_gaps();
-    assemble();
-    return std::move(out_);
-  }
+// ---- decisions and suspects
 
- private:
-  // A row can be taken out with its prices (the next return then spans it), or with its returns
-  // (the prices before it are rescaled, so that the move of that day is in no return).
-  enum class Fate { kept, without_prices, without_returns };
+void Cleaner::decide() {
+  for (const DecisionBook::Direct& direct : book_.direct()) apply_direct(direct);
+  handled_.reserve(evidence_.marks.size());
+  for (const Mark& mark : evidence_.marks) handled_.push_back(handling(mark));
+  if (!book_.empty())
+    for (Index j = 0; j < raw_.n(); ++j)
+      if (has_gaps_[at(j)] != 0 && book_.about_gaps(j)) decide_gaps(j);
+  adjust_splits();
+}
 
-  bool prices() const { return settings_.kind == PanelKind::prices; }
-  double& value(Index t, Index j) { return values_[at(t * raw_.n() + j)]; }
-  // A return over which the price stands still.
-  double no_return() const { return settings_.kind == PanelKind::returns ? 0.0 : 1.0; }
-
-  void refuse_suspects() const;
-  void handle(const Finding& finding);
-  void keep(Finding finding);
-  void adjust(const Finding& finding);
-  void adjust_split(const Finding& finding);
-  void adjust_splits();
-  void carry_over_print(const Finding& finding);
-  void drop_asset(Index j, const std::string& reason);
-  void drop_days(const Finding& finding);
-  void pass_on_moves();
-  Index next_value(Index t, Index j) const;
-
-  void handle_gaps();
-  void handle_gaps_of(Index j, const std::vector<Index>& rows);
-  void fill(Index j, const std::vector<Index>& rows, std::size_t first, std::size_t last);
-  void add(Rule rule, Index j, Index first, Index last, Index size, std::string done);
-  void assemble();
-  void append_row(Index t, const std::vector<Index>& columns, const std::vector<double>& factor);
-
-  const Panel& raw_;
-  const CleaningSettings& settings_;
-  std::vector<double> values_;
-  std::vector<char> keep_asset_;
-  std::vector<Fate> row_;
-  std::vector<char> moves_;  // (rows): a split or jump whose move shall be in no return
-  struct Split {
-    Index column, row;
-    double ratio;
-    bool fell;
+void Cleaner::apply_direct(const DecisionBook::Direct& direct) {
+  const Decision& d = *direct.decision;
+  const auto each = [&](const auto& act) {
+    if (d.action != OnSuspect::adjust) book_.use(d);
+    if (direct.columns.empty())
+      for (Index j = 0; j < raw_.n(); ++j) act(j);
+    for (const Index j : direct.columns) act(j);
   };
-  std::vector<Split> splits_;  // of prices, to be adjusted; by column, then by row
-  Cleaned out_;
-};
-
-void Cleaner::refuse_suspects() const {
-  if (settings_.on_suspect != OnSuspect::error || out_.findings.empty()) return;
-  const Finding& first = out_.findings.front();
-  const std::string who =
-      first.ticker.empty() ? std::string() : fmt::format("ticker {}, ", shortened(first.ticker));
-  throw InputError(
-      fmt::format("the panel has {}, the first of them: {}{}, {} ({}); look at the list of sharpen "
-                  "doctor, then "
-                  "choose another ‹--on-suspect›, or leave out tickers or dates",
-                  counted(out_.suspects(), "suspect"), who, first.first_date, name(first.rule),
-                  first.question));
-}
-
-void Cleaner::keep(Finding finding) {
-  if (++out_.found[static_cast<std::size_t>(finding.rule)] <= kMostFindings)
-    out_.findings.push_back(std::move(finding));
-}
-
-void Cleaner::handle(const Finding& finding) {
-  switch (settings_.on_suspect) {
-    case OnSuspect::adjust: return adjust(finding);
+  switch (d.action) {
+    case OnSuspect::missing:
+      return each([&](Index j) { take_as_missing(direct.first, direct.last, j); });
+    case OnSuspect::halt: return each([&](Index j) { halt_cells(j, direct.first, direct.last); });
     case OnSuspect::drop_asset:
-      if (finding.column >= 0)
-        drop_asset(finding.column, fmt::format("{} on {}", name(finding.rule), finding.first_date));
+      return each([&](Index j) {
+        drop_asset(j, d.reason.empty() ? "decided" : "decided: " + d.reason, true);
+      });
+    case OnSuspect::drop_day:
+      book_.use(d);
+      std::fill(fixed_.begin() + direct.first, fixed_.begin() + direct.last + 1,
+                Fate::without_prices);
       return;
-    case OnSuspect::drop_day: return drop_days(finding);
+    case OnSuspect::adjust:
+      return each([&](Index j) {
+        divided_.push_back({j, direct.first, divide_by(j, direct.first, d)});
+      });
+    default: return;
+  }
+}
+
+// The asset cannot be traded there: its price stands still where it has none.
+void Cleaner::halt_cells(Index j, Index first, Index last) {
+  still_.push_back({j, first, last, halted});
+  Index before = first - 1;
+  while (before >= 0 && !(prices() ? value(before, j) > 0.0 : !std::isnan(value(before, j))))
+    --before;
+  for (Index t = first; t <= last; ++t) {
+    const double now = value(t, j);
+    if (prices() ? now > 0.0 : !std::isnan(now))
+      before = t;
+    else if (before >= 0)
+      value(t, j) = prices() ? value(before, j) : no_return();
+    else if (!std::isnan(now))
+      take_as_missing(t, t, j);
+  }
+}
+
+void Cleaner::decide_gaps(Index j) {
+  for (Index t = 0; t < raw_.rows(); ++t) {
+    if (!std::isnan(value(t, j))) continue;
+    const Index first = t;
+    while (t + 1 < raw_.rows() && std::isnan(value(t + 1, j))) ++t;
+    const Decision* d = nullptr;
+    // Its first row may be a day that is left out, and the decision name the one after it.
+    for (Index row = first; row <= t && (d == nullptr || !d->rule); ++row)
+      d = book_.about(Rule::gap, j, row);
+    if (d == nullptr || !d->rule) continue;
+    // Before it was listed, and after it left, an asset has no gap, unless it is spoken of by name.
+    if ((first == 0 || t + 1 == raw_.rows()) && d->tickers.empty()) continue;
+    book_.use(*d);
+    if (d->action == OnSuspect::halt && first > 0) halt_cells(j, first, t);
+    if (d->action == OnSuspect::drop_asset)
+      drop_asset(j, fmt::format("decided: gap from {}", raw_.dates[at(first)]), true);
+    if (d->action == OnSuspect::drop_day)
+      std::fill(fixed_.begin() + first, fixed_.begin() + t + 1, Fate::without_prices);
+  }
+}
+
+Cleaner::Handling Cleaner::handling(const Mark& mark) {
+  const Decision* d = book_.about(mark.rule, mark.column, mark.first);
+  // Halted until it is known what it is: then it is decided on anew.
+  const bool is_split = mark.rule == Rule::split;
+  if (d != nullptr && d->rule && is_split && d->action == OnSuspect::halt && !mark.fresh)
+    d = nullptr;
+  if (d != nullptr) {
+    const Handling decided = handle_decided(mark, *d);
+    if (decided.decided) return decided;
+  }
+  OnSuspect how = settings_.on_suspect.of(mark.rule, may_be_real(mark), mark.fresh, settings_.kind);
+  if (is_split && how == OnSuspect::halt && !mark.fresh) how = OnSuspect::report;
+  handle(mark, how);
+  return {.how = how};
+}
+
+// One without a rule has been applied already; its ratio is about the first of its days only.
+Cleaner::Handling Cleaner::handle_decided(const Mark& mark, const Decision& d) {
+  Handling out{.how = d.action, .decided = true, .ratio = d.ratio};
+  if (d.ratio == 0.0) {
+    // Cells that are taken out, or not traded, leave a split between what was before and after.
+    const bool left_open = !d.rule && ((mark.rule == Rule::split && d.action != OnSuspect::report &&
+                                        d.action != OnSuspect::drop_asset) ||
+                                       (mark.rule == Rule::print && d.action == OnSuspect::halt));
+    if (left_open) return {};
+    book_.use(d);
+    if (d.rule) handle(mark, d.action);
+    if (mark.rule == Rule::nonpositive && d.action == OnSuspect::report &&
+        out_.keeps_nonpositive.empty())
+      out_.keeps_nonpositive = book_.where(d);
+    return out;
+  }
+  Division division = Division::none;
+  if (d.rule) {
+    division = divide_by(mark.column, mark.first, d);
+  } else {
+    const auto found = std::ranges::find_if(divided_, [&](const Divided& each) {
+      return each.column == mark.column && each.row == mark.first;
+    });
+    if (found == divided_.end()) return {};
+    division = found->how;
+  }
+  if (division != Division::made) out.how = OnSuspect::report;
+  out.made_before = division == Division::made_before;
+  return out;
+}
+
+void Cleaner::handle(const Mark& mark, OnSuspect how) {
+  const Index j = mark.column;
+  switch (how) {
+    case OnSuspect::adjust:
+      if (mark.rule == Rule::split) {
+        const bool fell = mark.size < 1.0;
+        if (prices())
+          splits_.push_back({j, mark.first, static_cast<double>(mark.ratio), fell});
+        else
+          adjust_return(mark.first, j, static_cast<double>(mark.ratio), fell);
+      }
+      if (mark.rule == Rule::nonpositive && prices()) take_as_missing(mark.first, mark.last, j);
+      if (mark.rule == Rule::print) carry_over_print(mark);
+      return;
+    case OnSuspect::missing:
+      // In returns a print is a way there and a way back, which belong together.
+      return mark.rule == Rule::print && !prices() ? carry_over_print(mark)
+                                                   : take_as_missing(mark.first, mark.last, j);
+    case OnSuspect::halt:
+      if (mark.fresh) return wait_for(mark);
+      if (mark.rule == Rule::print) carry_over_print(mark);
+      if (mark.rule == Rule::nonpositive && !prices()) take_as_missing(mark.first, mark.last, j);
+      return halt_cells(j, mark.first, mark.last);
+    case OnSuspect::drop_asset:
+      return drop_asset(
+          j, fmt::format("{} on {}", name(mark.rule), raw_.dates[at(Index{mark.first})]), true);
+    case OnSuspect::drop_day: return note_days(mark);
     case OnSuspect::report:
     case OnSuspect::error: return;
   }
 }
 
-void Cleaner::adjust(const Finding& finding) {
-  if (finding.rule == Rule::split) adjust_split(finding);
-  if (finding.rule == Rule::nonpositive && prices())
-    value(finding.first_row, finding.column) = kNone;
-  if (finding.rule == Rule::print) carry_over_print(finding);
+// Nobody trades a price of which it is not known yet whether it comes back. One that would be no
+// return, were it a split or a wrong price, is not believed either.
+void Cleaner::wait_for(const Mark& mark) {
+  const Index j = mark.column, last = raw_.rows() - 1;
+  still_.push_back({j, mark.first, last, is_no_return(mark) ? no_price : halted});
+  if (!is_no_return(mark)) return;
+  const Index before = priced_before(mark.first, j);
+  for (Index t = mark.first; t <= last; ++t)
+    if (!std::isnan(value(t, j))) value(t, j) = prices() ? value(before, j) : no_return();
 }
 
-void Cleaner::adjust_split(const Finding& finding) {
-  const auto m = static_cast<double>(finding.ratio);
-  const bool fell = finding.size < 1.0;
-  if (prices()) return splits_.push_back({finding.column, finding.first_row, m, fell});
-  double& r = value(finding.first_row, finding.column);
-  const double shift = settings_.kind == PanelKind::returns ? 1.0 : 0.0;
-  r = (fell ? (r + shift) * m : (r + shift) / m) - shift;
-}
-
-// Earlier prices are divided or multiplied, so that the latest ones are what they are today. From
-// the last split of an asset to its first, by all the ratios behind a row at once: whole numbers,
-// whose products are exact as long as they have 53 bits.
-void Cleaner::adjust_splits() {
-  constexpr double kExact = 0x1p53;
-  double up = 1.0, down = 1.0;
-  for (std::size_t i = splits_.size(); i-- > 0;) {
-    const auto [j, row, m, fell] = splits_[i];
-    if (i + 1 == splits_.size() || splits_[i + 1].column != j) up = down = 1.0;
-    double& more = fell ? down : up;
-    double& less = fell ? up : down;
-    if (std::fmod(less, m) == 0.0)
-      less /= m;
-    else
-      more *= m;
-    if (up != 1.0 && down != 1.0 && std::max(up, down) > kExact) {
-      up /= down;
-      down = 1.0;
-    }
-    const Index from = i > 0 && splits_[i - 1].column == j ? splits_[i - 1].row : 0;
-    for (Index t = from; t < row; ++t) value(t, j) = value(t, j) * up / down;
-  }
+void Cleaner::take_as_missing(Index first, Index last, Index j) {
+  made_missing_[at(j)] = has_gaps_[at(j)] = 1;
+  for (Index t = first; t <= last; ++t) value(t, j) = kNaN;
 }
 
 // The next row after t where the asset has a value; the number of rows if there is none.
@@ -165,51 +233,78 @@ Index Cleaner::next_value(Index t, Index j) const {
   return t;
 }
 
-void Cleaner::carry_over_print(const Finding& finding) {
-  const Index j = finding.column;
+void Cleaner::carry_over_print(const Mark& mark) {
+  const Index j = mark.column;
+  still_.push_back({j, mark.first, mark.last, no_price});
   if (prices()) {
     // Not left to the gaps: a print is known to come back, and no --max-gap drops the asset.
-    Index before = finding.first_row - 1;
+    Index before = mark.first - 1;
     while (before > 0 && !(value(before, j) > 0.0)) --before;
-    for (Index t = finding.first_row; t <= finding.last_row; ++t)
+    for (Index t = mark.first; t <= mark.last; ++t)
       if (!std::isnan(value(t, j))) value(t, j) = value(before, j);
     return;
   }
   // The way there and back is one return, on the day back.
-  const double shift = settings_.kind == PanelKind::returns ? 1.0 : 0.0;
-  const Index back = next_value(finding.last_row, j);
+  const Index back = next_value(mark.last, j);
   double gross = 1.0;
-  for (Index t = finding.first_row; t <= back && t < raw_.rows(); ++t) {
+  for (Index t = mark.first; t <= back && t < raw_.rows(); ++t) {
     if (std::isnan(value(t, j))) continue;
-    gross *= value(t, j) + shift;
+    gross *= value(t, j) + shift();
     value(t, j) = no_return();
   }
-  if (back < raw_.rows()) value(back, j) = gross - shift;
+  if (back < raw_.rows()) value(back, j) = gross - shift();
 }
 
-void Cleaner::drop_asset(Index j, const std::string& reason) {
+void Cleaner::drop_asset(Index j, const std::string& reason, bool by_choice) {
   char& keep = keep_asset_[at(j)];
-  if (keep != 0) out_.dropped.push_back({j, raw_.tickers[at(j)], reason});
+  if (keep != 0) out_.dropped.push_back({j, raw_.tickers[at(j)], reason, by_choice});
   keep = 0;
 }
 
-void Cleaner::drop_days(const Finding& finding) {
-  const bool of_level =
-      finding.rule == Rule::split || finding.rule == Rule::jump || finding.rule == Rule::frozen;
-  Index last = finding.last_row;
+// ---- days
+
+void Cleaner::note_days(const Mark& mark) {
+  const bool moves = mark.rule == Rule::split || mark.rule == Rule::jump;
+  Index last = mark.last;
   // A print in returns is a way there and a way back.
-  if (finding.rule == Rule::print && !prices())
-    last = std::min(next_value(last, finding.column), raw_.rows() - 1);
-  if (prices() && (finding.rule == Rule::split || finding.rule == Rule::jump))
-    moves_[at(finding.first_row)] = 1;
-  for (Index t = finding.first_row; t <= last; ++t) {
+  if (mark.rule == Rule::print && !prices())
+    last = std::min(next_value(last, mark.column), raw_.rows() - 1);
+  day_drops_.push_back(
+      {mark.column, mark.first, last, moves || mark.rule == Rule::frozen, prices() && moves});
+}
+
+void Cleaner::mark_days(const DayDrop& drop) {
+  if (drop.moves) moves_[at(drop.first)] = 1;
+  for (Index t = drop.first; t <= drop.last; ++t) {
     Fate& fate = row_[at(t)];
-    if (!of_level || !prices()) {
+    if (!drop.of_level || !prices()) {
       fate = Fate::without_prices;
     } else if (fate == Fate::kept) {
       fate = Fate::without_returns;
     }
   }
+}
+
+// Which rows stay, by the assets that do.
+void Cleaner::settle_days() {
+  row_ = fixed_;
+  std::ranges::fill(moves_, 0);
+  std::ranges::fill(missing_row_, 0);
+  holidays_ = evidence_.moves.holidays(keep_asset_);
+  holidays_handled_.clear();
+  for (const Mark& holiday : holidays_) {
+    const Decision* d = book_.about(Rule::holiday, -1, holiday.first);
+    const OnSuspect how =
+        d != nullptr ? d->action
+                     : settings_.on_suspect.of(Rule::holiday, false, false, settings_.kind);
+    if (d != nullptr) book_.use(*d);
+    holidays_handled_.push_back({how, d != nullptr});
+    if (how == OnSuspect::missing) missing_row_[at(Index{holiday.first})] = 1;
+    if (how == OnSuspect::drop_day) row_[at(Index{holiday.first})] = Fate::without_prices;
+  }
+  for (const DayDrop& drop : day_drops_)
+    if (keep_asset_[at(drop.column)] != 0) mark_days(drop);
+  pass_on_moves();
 }
 
 // Where a row loses its prices for one suspect, the next return spans it: a split or jump of the
@@ -224,164 +319,39 @@ void Cleaner::pass_on_moves() {
   }
 }
 
-void Cleaner::add(Rule rule, Index j, Index first, Index last, Index size, std::string done) {
-  Finding finding;
-  finding.rule = rule;
-  finding.column = j;
-  finding.ticker = raw_.tickers[at(j)];
-  finding.first_row = first;
-  finding.last_row = last;
-  finding.first_date = raw_.dates[at(first)];
-  finding.last_date = raw_.dates[at(last)];
-  finding.size = static_cast<double>(size);
-  finding.done = std::move(done);
-  keep(std::move(finding));
+void Cleaner::refuse_suspects() const {
+  Index count = 0;
+  const Mark* first = nullptr;
+  const auto look = [&](const Mark& mark, Handling handled) {
+    if (handled.how != OnSuspect::error || (mark.column >= 0 && keep_asset_[at(mark.column)] == 0))
+      return;
+    ++count;
+    if (first == nullptr) first = &mark;
+  };
+  for (std::size_t i = 0; i < handled_.size(); ++i) look(evidence_.marks[i], handled_[i]);
+  for (std::size_t i = 0; i < holidays_.size(); ++i) look(holidays_[i], holidays_handled_[i]);
+  if (first == nullptr) return;
+  const Finding found = in_words(*first, raw_, settings_.kind);
+  const std::string who =
+      found.ticker.empty() ? std::string() : fmt::format("ticker {}, ", shortened(found.ticker));
+  throw InputError(fmt::format(
+      "the panel has {}, the first of them: {}{}, {} ({}); look at the list of sharpen "
+      "doctor, then "
+      "choose another ‹--on-suspect›, or leave out tickers or dates",
+      counted(count, "suspect"), who, found.first_date, name(found.rule), found.question));
 }
 
-void Cleaner::handle_gaps() {
-  std::vector<Index> rows;
-  for (Index t = 0; t < raw_.rows(); ++t)
-    if (row_[at(t)] != Fate::without_prices) rows.push_back(t);
-  if (rows.empty()) return;
-  for (Index j = 0; j < raw_.n(); ++j) handle_gaps_of(j, rows);
-  std::stable_sort(out_.findings.begin(), out_.findings.end(),
-                   [](const Finding& a, const Finding& b) {
-                     const bool of_row_a = a.column < 0, of_row_b = b.column < 0;
-                     return of_row_a != of_row_b ? of_row_b : a.column < b.column;
-                   });
-  std::stable_sort(out_.dropped.begin(), out_.dropped.end(),
-                   [](const Dropped& a, const Dropped& b) { return a.column < b.column; });
-}
-
-void Cleaner::fill(Index j, const std::vector<Index>& rows, std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i < last; ++i)
-    value(rows[i], j) = prices() ? value(rows[first - 1], j) : no_return();
-}
-
-// One finding for the short gaps of an asset together, one for each end, one for the first gap
-// that is too long.
-void Cleaner::handle_gaps_of(Index j, const std::vector<Index>& rows) {
-  const auto missing = [&](std::size_t i) { return std::isnan(value(rows[i], j)); };
-  std::size_t start = 0, end = rows.size();
-  while (start < end && missing(start)) ++start;
-  while (end > start && missing(end - 1)) --end;
-  const auto count = [](std::size_t n) { return static_cast<Index>(n); };
-  // A row without returns gives a price to carry and a move to take out, but is not in the result.
-  const auto kept = [&](Index t) { return row_[at(t)] == Fate::kept; };
-  const auto first_row = rows.begin() + static_cast<std::ptrdiff_t>(start);
-  const auto last_row = rows.begin() + static_cast<std::ptrdiff_t>(end);
-  const bool unseen =
-      std::none_of(first_row, last_row, kept) && std::any_of(rows.begin(), rows.end(), kept);
-  if (start == rows.size() || unseen) {
-    add(Rule::no_value, j, rows.front(), rows.back(), count(rows.size()), "drops the asset");
-    return drop_asset(j, "no value in these dates");
-  }
-  const bool complete = settings_.universe == Universe::complete;
-  const auto day = [&](std::size_t i) { return raw_.dates[at(rows[i])]; };
-  if (start > 0) {
-    add(Rule::starts, j, rows.front(), rows[start - 1], count(start),
-        complete ? "drops the asset" : "enters on " + day(start));
-    if (complete) drop_asset(j, "starts on " + day(start));
-  }
-  std::size_t gaps = 0, cells = 0, first = 0, last = 0;
-  bool too_long = false;
-  for (std::size_t i = start; i < end;) {
-    if (!missing(i)) {
-      ++i;
-      continue;
-    }
-    const std::size_t from = i;
-    while (missing(i)) ++i;
-    if (count(i - from) > settings_.max_gap) {
-      if (!std::exchange(too_long, true)) {
-        add(Rule::gap, j, rows[from], rows[i - 1], count(i - from), "drops the asset");
-        drop_asset(j, fmt::format("gap of {} from {}", counted(count(i - from), "row"), day(from)));
-      }
-      continue;
-    }
-    if (gaps++ == 0) first = from;
-    last = i - 1;
-    cells += i - from;
-    fill(j, rows, from, i);
-  }
-  if (gaps > 0) {
-    add(Rule::gap, j, rows[first], rows[last], count(cells),
-        fmt::format("carries the last price over {}", counted(count(gaps), "gap")));
-    out_.carried.push_back(raw_.tickers[at(j)]);
-    out_.carried_cells += count(cells);
-  }
-  if (end < rows.size()) {
-    add(Rule::ends, j, rows[end], rows.back(), count(rows.size() - end),
-        complete ? "drops the asset" : "leaves after " + day(end - 1));
-    if (complete) drop_asset(j, "ends on " + day(end - 1));
-  }
-}
-
-void Cleaner::append_row(Index t, const std::vector<Index>& columns,
-                         const std::vector<double>& factor) {
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    const double v = value(t, columns[c]);
-    out_.panel.values.push_back(factor[c] == 1.0 ? v : v * factor[c]);
-  }
-}
-
-void Cleaner::assemble() {
-  std::vector<Index> columns;
-  for (Index j = 0; j < raw_.n(); ++j)
-    if (keep_asset_[at(j)] != 0) columns.push_back(j);
-  std::vector<Index> rows;  // with their prices
-  for (Index t = 0; t < raw_.rows(); ++t)
-    if (row_[at(t)] != Fate::without_prices) rows.push_back(t);
-  for (Index t = 0; t < raw_.rows(); ++t)
-    if (row_[at(t)] != Fate::kept) out_.dropped_days.push_back(raw_.dates[at(t)]);
-
-  // Back from the last row: a move that is taken out scales all prices before it.
-  std::vector<std::vector<double>> factors;  // at rows from which on they hold, latest first
-  std::vector<Index> factor_of(rows.size());
-  factors.emplace_back(columns.size(), 1.0);
-  for (std::size_t i = rows.size(); i-- > 0;) {
-    factor_of[i] = static_cast<Index>(factors.size()) - 1;
-    if (i == 0 || row_[at(rows[i])] != Fate::without_returns) continue;
-    std::vector<double> next = factors.back();
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      const double move = value(rows[i], columns[c]) / value(rows[i - 1], columns[c]);
-      if (std::isfinite(move) && move > 0.0) next[c] *= move;
-    }
-    factors.push_back(std::move(next));
-  }
-  out_.panel.left_out = raw_.left_out;
-  for (Index j = 0; j < raw_.n(); ++j)
-    (keep_asset_[at(j)] != 0 ? out_.panel.tickers : out_.panel.left_out)
-        .push_back(raw_.tickers[at(j)]);
-  out_.panel.values.reserve(rows.size() * columns.size());
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto t = at(rows[i]);
-    if (row_[t] != Fate::kept) continue;
-    out_.panel.dates.push_back(raw_.dates[t]);
-    append_row(rows[i], columns, factors[at(factor_of[i])]);
-  }
-}
-
-}  // namespace
+// ---- the front
 
 void CleaningSettings::validate() const { settings::check(*this); }
 
-Index Cleaned::suspects() const {
-  return std::accumulate(found.begin(), found.begin() + static_cast<std::size_t>(Rule::gap),
-                         Index{0});
-}
-
-std::vector<std::pair<std::string_view, Index>> Cleaned::left_out() const {
-  std::vector<std::pair<std::string_view, Index>> out;
-  for (std::size_t rule = 0; rule < found.size(); ++rule)
-    if (found[rule] > kMostFindings)
-      out.emplace_back(name(static_cast<Rule>(rule)), found[rule] - kMostFindings);
-  return out;
-}
-
 Cleaned clean(const Panel& raw, const CleaningSettings& settings) {
+  return clean(raw, settings, read_decisions(settings.decisions));
+}
+
+Cleaned clean(const Panel& raw, const CleaningSettings& settings, const Decisions& decisions) {
   settings.validate();
-  return Cleaner(raw, settings).run();
+  return Cleaner(raw, find_suspects(raw, settings.kind), settings, decisions).run();
 }
 
 }  // namespace sharpen::market

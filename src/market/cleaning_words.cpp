@@ -25,8 +25,28 @@ std::string adjusts(const Finding& finding, PanelKind kind) {
     }
     case Rule::nonpositive: return prices ? "takes it as missing" : "leaves it";
     case Rule::print: return "carries the last price over it";
+    case Rule::jump: return "divides earlier prices by the ratio";  // that a decision gives
     default: return "leaves it";
   }
+}
+
+std::string takes_as_missing(const Finding& finding, PanelKind kind) {
+  if (finding.rule == Rule::split) return "leaves it";
+  if (finding.rule == Rule::holiday) return "takes the row as missing";
+  if (finding.rule == Rule::print && kind != PanelKind::prices) return adjusts(finding, kind);
+  const Index rows = finding.last_row - finding.first_row + 1;
+  return rows == 1 ? "takes it as missing" : fmt::format("takes {} rows as missing", rows);
+}
+
+std::string halts(const Finding& finding) {
+  if (finding.fresh)
+    return finding.is_no_return ? "carries the last price and does not trade it until it is known"
+                                : "does not trade it until it is known";
+  if (finding.rule == Rule::split) return "leaves it";
+  if (finding.rule == Rule::holiday) return "trades nothing that day";
+  const Index rows = finding.last_row - finding.first_row + 1;
+  return rows == 1 ? "does not trade it that day"
+                   : fmt::format("does not trade it for {} rows", rows);
 }
 
 std::string drops_days(const Finding& finding, PanelKind kind) {
@@ -54,15 +74,34 @@ std::string some_of(const Range& items, std::size_t count, const Text& text) {
   return out;
 }
 
-}  // namespace
+std::string suspect_words(const Finding& suspect) {
+  return fmt::format("{}{} {}", suspect.ticker.empty() ? "" : shortened(suspect.ticker) + " ",
+                     name(suspect.rule), suspect.first_date);
+}
 
-bool is_suspect(Rule rule) { return rule < Rule::gap; }
+// "on-suspect = careful: report 2, adjust 1"
+std::string handled_words(const Cleaned& cleaned, const CleaningSettings& settings) {
+  std::string ways;
+  for (std::size_t how = 0; how < names(OnSuspect()).size(); ++how) {
+    Index count = 0;
+    for (const RuleCount& rule : cleaned.found) count += rule.handled[how];
+    if (count > 0)
+      ways += fmt::format("{}{} {}", ways.empty() ? ": " : ", ", name(static_cast<OnSuspect>(how)),
+                          count);
+  }
+  return fmt::format("‹on-suspect› = {}{}{}", name(settings.on_suspect),
+                     settings.decisions.empty() ? "" : " and ‹decisions›", ways);
+}
+
+}  // namespace
 
 std::string would_do(const Finding& finding, OnSuspect mode, const CleaningSettings& settings) {
   if (!is_suspect(finding.rule)) return finding.done;
   switch (mode) {
     case OnSuspect::report: return "leaves it";
     case OnSuspect::adjust: return adjusts(finding, settings.kind);
+    case OnSuspect::missing: return takes_as_missing(finding, settings.kind);
+    case OnSuspect::halt: return halts(finding);
     case OnSuspect::drop_asset: return finding.column >= 0 ? "drops the asset" : "leaves it";
     case OnSuspect::drop_day: return drops_days(finding, settings.kind);
     case OnSuspect::error: return "refuses the panel";
@@ -70,16 +109,33 @@ std::string would_do(const Finding& finding, OnSuspect mode, const CleaningSetti
   return "";
 }
 
-std::string_view name(Rule rule) {
-  constexpr std::array<std::string_view, kRules> kNames = {
-      "nonpositive", "print", "split",  "jump", "frozen",
-      "holiday",     "gap",   "starts", "ends", "no-value"};
-  return kNames[static_cast<std::size_t>(rule)];
-}
-
 std::string_view name(PanelKind kind) {
   constexpr std::array<std::string_view, 3> kNames = {"prices", "returns", "gross returns"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::vector<std::string> decision_notes(const Cleaned& cleaned) {
+  std::vector<std::string> lines;
+  const auto add = [&](DecisionDoubt doubt, std::string_view what, std::string_view rest) {
+    std::vector<std::string> words;
+    for (const DecisionNote& each : cleaned.notes)
+      if (each.doubt == doubt) words.push_back(each.words);
+    if (words.empty()) return;
+    lines.push_back(
+        fmt::format("{} {}: {}", counted(static_cast<Index>(words.size()), what), rest,
+                    some_of(words, words.size(), [](const auto& each) { return each; })));
+  };
+  add(DecisionDoubt::idle, "decision",
+      "found nothing to act on, as in a panel that they have cleaned already; else correct "
+      "assets, dates or rules");
+  add(DecisionDoubt::absent, "decision", "of ‹decisions› about what the panel does not have");
+  add(DecisionDoubt::made_before, "ratio",
+      "of ‹decisions› not divided out, as they seem to have been already; else correct the date");
+  add(DecisionDoubt::larger, "ratio", "of ‹decisions› divided out that make a move larger");
+  add(DecisionDoubt::near_one, "ratio",
+      "of ‹decisions› divided out though an ordinary move hides whether they have been already; "
+      "give the panel as it was before cleaning");
+  return lines;
 }
 
 std::vector<std::string> summary(const Cleaned& cleaned, const CleaningSettings& settings) {
@@ -95,18 +151,28 @@ std::vector<std::string> summary(const Cleaned& cleaned, const CleaningSettings&
     lines.push_back(fmt::format("the last price is carried over {} of {}",
                                 counted(cleaned.carried_cells, "missing cell"),
                                 some_of(cleaned.carried, cleaned.carried.size(), shortened)));
+  if (!cleaned.dropped_days.empty())
+    lines.push_back(fmt::format(
+        "{} of {} rows are left out, decided with hindsight: {}", cleaned.dropped_days.size(),
+        cleaned.dropped_days.size() + cleaned.panel.dates.size(),
+        some_of(cleaned.dropped_days, cleaned.dropped_days.size(), shortened)));
   std::vector<Finding> suspects;
   std::ranges::copy_if(cleaned.findings, std::back_inserter(suspects),
                        [](const Finding& finding) { return is_suspect(finding.rule); });
   if (const Index count = cleaned.suspects(); count > 0)
+    lines.push_back(fmt::format("{} ({}, decided with hindsight; ‹sharpen doctor› lists them): {}",
+                                counted(count, "suspect"), handled_words(cleaned, settings),
+                                some_of(suspects, static_cast<std::size_t>(count), suspect_words)));
+  if (!cleaned.undecided.empty()) {
+    Index count = 0;
+    for (const RuleCount& rule : cleaned.found) count += rule.undecided;
     lines.push_back(fmt::format(
-        "{} (‹on-suspect› = {}, decided with hindsight; ‹sharpen doctor› lists them): {}",
+        "{} without a decision, handled by ‹on-suspect› = {}; ‹sharpen doctor› ‹--decisions FILE› "
+        "‹--decide FILE› proposes some: {}",
         counted(count, "suspect"), name(settings.on_suspect),
-        some_of(suspects, static_cast<std::size_t>(count), [](const Finding& suspect) {
-          return fmt::format("{}{} {}",
-                             suspect.ticker.empty() ? "" : shortened(suspect.ticker) + " ",
-                             name(suspect.rule), suspect.first_date);
-        })));
+        some_of(cleaned.undecided, static_cast<std::size_t>(count), suspect_words)));
+  }
+  for (std::string& line : decision_notes(cleaned)) lines.push_back(std::move(line));
   return lines;
 }
 

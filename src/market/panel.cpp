@@ -86,12 +86,6 @@ std::string checked_bound(std::string_view field, const std::string& text) {
   return std::move(date.iso);
 }
 
-// Compares two dates to the precision both have: < 0, 0 or > 0.
-int compare(std::string_view a, std::string_view b) {
-  const std::size_t common = std::min(a.size(), b.size());
-  return a.substr(0, common).compare(b.substr(0, common));
-}
-
 }  // namespace
 
 Panel simple_returns(const Panel& panel, PanelKind kind) {
@@ -105,7 +99,7 @@ Panel simple_returns(const Panel& panel, PanelKind kind) {
 void check_dates(const std::optional<std::string>& from, const std::optional<std::string>& to) {
   const std::string first = from ? checked_bound("from", *from) : std::string();
   const std::string last = to ? checked_bound("to", *to) : std::string();
-  if (from && to && compare(first, last) > 0)
+  if (from && to && compare_dates(first, last) > 0)
     throw InputError(fmt::format("from = {} is after to = {}; exchange them", first, last));
 }
 
@@ -116,9 +110,10 @@ Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
   const std::string last = to ? checked_bound("to", *to) : std::string();
   const auto begin =
       std::partition_point(panel.dates.begin(), panel.dates.end(),
-                           [&](const std::string& date) { return compare(date, first) < 0; });
-  const auto end = std::partition_point(
-      begin, panel.dates.end(), [&](const std::string& date) { return compare(date, last) <= 0; });
+                           [&](const std::string& date) { return compare_dates(date, first) < 0; });
+  const auto end = std::partition_point(begin, panel.dates.end(), [&](const std::string& date) {
+    return compare_dates(date, last) <= 0;
+  });
   if (begin == end)
     throw InputError(panel.dates.empty()
                          ? std::string("the panel has no rows to select from")
@@ -131,6 +126,17 @@ Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
   return {{begin, end}, panel.tickers, {row(begin), row(end)}, panel.left_out};
 }
 
+[[noreturn]] static void refuse_ticker(const std::string& ticker,
+                                       std::span<const std::string> known) {
+  const auto close = close_names(ticker, known);
+  std::string remedy = "the panel's header lists what there is";
+  for (std::size_t i = 0; i < close.size(); ++i)
+    remedy = (i == 0 ? "did you mean " : remedy + (i + 1 < close.size() ? ", " : " or ")) +
+             shortened(close[i]);
+  throw InputError(fmt::format("the panel has no ticker {}; {}{}", shown(ticker), remedy,
+                               close.empty() ? "" : "?"));
+}
+
 Panel select_tickers(const Panel& panel, std::span<const std::string> tickers) {
   if (tickers.empty()) throw InputError("no tickers are named; name at least one");
   std::unordered_map<std::string_view, Index> column_of;
@@ -140,15 +146,7 @@ Panel select_tickers(const Panel& panel, std::span<const std::string> tickers) {
   std::unordered_set<std::string_view> seen;
   for (const std::string& ticker : tickers) {
     const auto found = column_of.find(ticker);
-    if (found == column_of.end()) {
-      const auto close = close_names(ticker, panel.tickers);
-      std::string remedy = "the panel's header lists what there is";
-      for (std::size_t i = 0; i < close.size(); ++i)
-        remedy = (i == 0 ? "did you mean " : remedy + (i + 1 < close.size() ? ", " : " or ")) +
-                 shortened(close[i]);
-      throw InputError(fmt::format("the panel has no ticker {}; {}{}", shown(ticker), remedy,
-                                   close.empty() ? "" : "?"));
-    }
+    if (found == column_of.end()) refuse_ticker(ticker, panel.tickers);
     if (!seen.insert(ticker).second)
       throw InputError(fmt::format("the ticker {} is named twice; name it once", shown(ticker)));
     columns.push_back(found->second);
@@ -162,6 +160,19 @@ Panel select_tickers(const Panel& panel, std::span<const std::string> tickers) {
   for (Index t = 0; t < from.rows; ++t)
     for (const Index j : columns) out.values.push_back(from(t, j));
   return out;
+}
+
+Panel exclude_tickers(const Panel& panel, std::span<const std::string> tickers) {
+  const std::unordered_set<std::string_view> there(panel.tickers.begin(), panel.tickers.end());
+  const std::unordered_set<std::string_view> gone(panel.left_out.begin(), panel.left_out.end());
+  const std::unordered_set<std::string_view> excluded(tickers.begin(), tickers.end());
+  for (const std::string& ticker : tickers)
+    if (!there.contains(ticker) && !gone.contains(ticker)) refuse_ticker(ticker, panel.tickers);
+  std::vector<std::string> rest;
+  for (const std::string& ticker : panel.tickers)
+    if (!excluded.contains(ticker)) rest.push_back(ticker);
+  if (rest.empty()) throw InputError("all tickers are excluded; leave some of ‹--exclude› out");
+  return rest.size() == panel.tickers.size() ? panel : select_tickers(panel, rest);
 }
 
 double least_value(PanelKind kind, Cells cells) {

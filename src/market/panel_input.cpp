@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -44,6 +45,18 @@ void refuse_empty(const PanelInput& input) {
                   panel.n() == 0 ? "asset" : "row", example));
 }
 
+// Prices have a row more than their returns: the first.
+Halts halts_of_returns(const Cleaned& cleaning, PanelKind kind) {
+  Halts out = cleaning.halts;
+  if (kind != PanelKind::prices) return out;
+  for (Halt& halt : out.runs) {
+    halt.first = std::max<Index>(0, halt.first - 1);
+    --halt.last;
+  }
+  std::erase_if(out.runs, [](const Halt& halt) { return halt.last < 0; });
+  return out;
+}
+
 constexpr std::string_view kLikeReturns = "the values look like returns";
 
 // Days since 1970 of YYYY-MM-DD or YYYY-MM, as a panel holds them.
@@ -73,6 +86,26 @@ void doubt_periods(const Values& values, const Panel& returns, std::vector<std::
       "there are about {:.3g} periods a year by the dates, and ‹periods-per-year› is {}: figures a "
       "year are wrong unless that is meant; for such dates give ‹--periods-per-year {}›",
       a_year, shortest(given), shortest(usual)));
+}
+
+// Rows of weekends, say, that stay in the panel count as periods of a year.
+void doubt_holidays(const Values& values, const Cleaned& cleaning,
+                    std::vector<std::string>& warnings) {
+  constexpr double kMany = 0.1;
+  if (!values.takes("periods-per-year")) return;
+  const RuleCount& holidays = cleaning.found[index_of(Rule::holiday)];
+  const Index stay =
+      holidays.found - holidays.handled[static_cast<std::size_t>(OnSuspect::drop_day)];
+  const auto rows = static_cast<double>(cleaning.panel.rows());
+  if (!(static_cast<double>(stay) > kMany * rows)) return;
+  warnings.push_back(fmt::format(
+      "{} of {} rows are days on which hardly anybody trades, such as weekends, and stay: with "
+      "‹periods-per-year› = {} figures a year count them as trading days; leave them out "
+      "(‹--on-suspect holiday=drop-day› ‹--allow-loss {:.0f}%›, or drop-day as the decision), or "
+      "give the rows of a year as ‹--periods-per-year›",
+      stay, cleaning.panel.rows(), shortest(values.real("periods-per-year")),
+      std::ceil(100.0 * static_cast<double>(holidays.found) /
+                (rows + static_cast<double>(cleaning.dropped_days.size())))));
 }
 
 // "FILE: ", or nothing for a panel from memory.
@@ -123,6 +156,7 @@ void check_cells(const RawPanel& raw) {
 
 void check_panel_settings(const Values& values) {
   const PanelSettings panel = panel_settings(values);
+  cleaning_settings(values, PanelKind::prices).validate();
   if (!panel.prices.empty() && !panel.returns.empty())
     throw InputError(fmt::format(
         "{} and {} cannot go together; give one of ‹--prices FILE› and ‹--returns FILE›",
@@ -158,13 +192,18 @@ std::string doubt_of_kind(const RawPanel& raw) {
 
 void cut_panel(const Values& values, RawPanel& raw) {
   const PanelSettings panel = panel_settings(values);
+  // Before the cut: what lies outside it is not unknown.
+  raw.decisions = read_decisions(cleaning_settings(values, raw.kind).decisions);
+  raw.decisions.absent = check_known(raw.decisions, raw.panel);
   if (panel.from || panel.to)
     raw.panel = in_file(raw.file, [&] { return select_dates(raw.panel, panel.from, panel.to); });
   if (!panel.tickers.empty())
     raw.panel = in_file(raw.file, [&] { return select_tickers(raw.panel, panel.tickers); });
+  if (!panel.exclude.empty())
+    raw.panel = in_file(raw.file, [&] { return exclude_tickers(raw.panel, panel.exclude); });
 }
 
-RawPanel read_raw_panel(const Values& values, const Log& log) {
+RawPanel read_whole_panel(const Values& values, const Log& log) {
   check_panel_settings(values);
   const PanelSettings panel = panel_settings(values);
   RawPanel raw;
@@ -173,6 +212,11 @@ RawPanel read_raw_panel(const Values& values, const Log& log) {
   raw.panel = read_panel(raw.file, raw.kind, Cells::raw);
   log.info(fmt::format("panel of {} rows and {} assets, {} to {}", raw.panel.rows(), raw.panel.n(),
                        raw.panel.dates.front(), raw.panel.dates.back()));
+  return raw;
+}
+
+RawPanel read_raw_panel(const Values& values, const Log& log) {
+  RawPanel raw = read_whole_panel(values, log);
   cut_panel(values, raw);
   return raw;
 }
@@ -185,7 +229,11 @@ CleaningSettings cleaning_settings(const Values& values, PanelKind kind) {
 }
 
 Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings) {
-  return in_file(raw.file, [&] { return clean(raw.panel, settings); });
+  return in_file(raw.file, [&] { return clean(raw.panel, settings, raw.decisions); });
+}
+
+Examined examined(const RawPanel& raw, const CleaningSettings& settings) {
+  return in_file(raw.file, [&] { return examine(raw.panel, settings, raw.decisions); });
 }
 
 PanelInput read_panel_input(const Values& values, const Log& log) {
@@ -217,16 +265,22 @@ PanelInput clean_panel_input(const Values& values, RawPanel raw) {
   input.settings = cleaning_settings(values, raw.kind);
   const std::string doubt = doubt_of_kind(raw);
   // Prices like these have no returns; the first of them would be refused in less helpful words.
-  if (doubt.starts_with(kLikeReturns) && input.settings.on_suspect == OnSuspect::report)
+  const std::optional<OnSuspect> negative =
+      input.settings.on_suspect.said[index_of(Rule::nonpositive)];
+  if (doubt.starts_with(kLikeReturns) && (!negative || negative == OnSuspect::report))
     throw InputError(file_prefix(raw.file) + doubt);
   input.cleaning = cleaned(raw, input.settings);
   raw.panel = {};
   input.warnings = summary(input.cleaning, input.settings);
   if (!doubt.empty()) input.warnings.push_back(doubt);
+  doubt_holidays(values, input.cleaning, input.warnings);
   input.returns = in_file(input.file, [&] {
     refuse_empty(input);
+    refuse_loss(input.cleaning, input.settings);
+    refuse_nonpositive(input.cleaning, input.settings);
     return simple_returns(input.cleaning.panel, input.settings.kind);
   });
+  input.halts = halts_of_returns(input.cleaning, input.settings.kind);
   return input;
 }
 

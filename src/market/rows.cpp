@@ -60,19 +60,41 @@ std::vector<Setting> panel_rows() {
            .preset_words = "all of them",
            .group = Group::window,
            .roles = of_panel}),
+      row("exclude", field(&PanelSettings::exclude),
+          "assets to leave out before anything is looked at; names with commas in double quotes",
+          {.placeholder = "A,B,C",
+           .preset_words = "none",
+           .group = Group::window,
+           .roles = of_panel | needs_panel}),
       row("universe", field(&CleaningSettings::universe),
-          "assets with values throughout, or from when they start until they end",
+          "assets with values throughout, or those that come and go, each while it has values",
           {.other_commands = predict,
-           .other_preset = "available",
+           .other_words = "available with a model of network shared, else complete",
            .roles = of_panel | of_reading | needs_panel}),
       row("max-gap", field(&CleaningSettings::max_gap),
-          "longest gap, in rows, over which the last price is carried; a longer one drops the "
-          "asset",
+          "longest gap, in rows, over which the last price is carried, also at the ends of the "
+          "panel; a longer one drops the asset, or it leaves and returns with ‹--universe "
+          "available›",
           {.bounds = {.low = 0, .high = 10000}, .roles = of_panel | of_reading | needs_panel}),
       row("on-suspect", field(&CleaningSettings::on_suspect),
-          "what is done about suspect prices: list them, divide splits out, leave out the asset or "
-          "the day, or refuse the panel",
-          {.roles = of_panel | of_reading | needs_panel}),
+          "what is done about suspect prices without a decision, by kind, "
+          "split=adjust,jump=report; one word means all kinds: report, adjust, missing, halt, "
+          "drop-asset, drop-day, error; careful: nonpositive=missing, print=adjust, split=adjust "
+          "unless it may be a real move, jump=report, frozen=halt, holiday=drop-day; a split or "
+          "jump "
+          "that fewer than 5 rows follow is halted",
+          {.placeholder = "KIND=NAME,...",
+           .misfit = "write one word for all kinds, or kinds as in split=adjust,jump=report",
+           .roles = of_panel | of_reading | needs_panel}),
+      row("decisions", field(&CleaningSettings::decisions),
+          "TOML of decisions about single suspects, as doctor ‹--decide› proposes it "
+          "(docs/cleaning.md)",
+          {.roles = of_panel | of_reading | needs_panel | names_file}),
+      row("allow-loss", field(&CleaningSettings::allow_loss),
+          "most rows, and most names that the universe keeps, that cleaning may take out",
+          {.placeholder = "P%",
+           .misfit = "write a share, such as 10%",
+           .roles = of_panel | needs_panel}),
   };
   return rows_of(kCleaning, Group::input, std::move(rows));
 }

@@ -1,10 +1,10 @@
-#include "sharpen/market/cleaning.hpp"
+#include "market/suspects.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <tuple>
 #include <unordered_map>
 
 namespace sharpen::market {
@@ -127,16 +127,6 @@ double split_near(double size) {
   return 0.0;
 }
 
-// A finding without its words, of which a column may have as many as it has rows.
-struct Suspect {
-  Rule rule = Rule::jump;
-  Index first = 0, last = 0;  // rows
-  double size = 0.0;
-  Index ratio = 0;
-  std::size_t i = 0;                 // split, jump: where in the series,
-  double market = 0.0, usual = 0.0;  // and what moves were usual there
-};
-
 class AssetRules {
  public:
   AssetRules(const Panel& panel, PanelKind kind)
@@ -145,51 +135,77 @@ class AssetRules {
   Series series(Index j) const {
     return kind_ == PanelKind::prices ? price_series(panel_, j) : return_series(panel_, kind_, j);
   }
-  // By row.
-  std::vector<Suspect> find(const Series& s, Index j);
-  Finding in_words(const Suspect& suspect, const Series& s, Index j) const;
+  void find(const Series& s, Index j, std::vector<Mark>& out);
 
  private:
-  void find_moves(const Series& s, Index j, std::vector<Suspect>& out);
+  void find_not_positive(const Series& s, Index j, std::vector<Mark>& out) const;
+  void find_moves(const Series& s, Index j, std::vector<Mark>& out);
   // The number of prices of a print that starts at i; 0 if none does.
   std::size_t print_length(const Series& s, std::size_t i) const;
   Index split_ratio(const Series& s, std::size_t i, double market) const;
   bool is_jump(const Series& s, std::size_t i, double market, double usual) const;
   double usual_move(const Series& s, std::size_t i) const;
-  static void explain_move(Finding& finding, const Suspect& suspect, const Series& s);
+  bool is_fresh(const Series& s, std::size_t i) const;
 
   const Panel& panel_;
   PanelKind kind_;
   Market market_;
 };
 
-void find_frozen(const Series& s, std::vector<Suspect>& out) {
+std::int32_t short_index(Index i) { return static_cast<std::int32_t>(i); }
+
+Mark mark_of(Rule rule, Index column, Index first, Index last, double size) {
+  return {.rule = rule,
+          .column = short_index(column),
+          .first = short_index(first),
+          .last = short_index(last),
+          .size = size};
+}
+
+void find_frozen(const Series& s, Index j, std::vector<Mark>& out) {
   for (std::size_t i = 0; i < s.size(); ++i) {
     const std::size_t first = i;
     while (i < s.size() && s.same[i] != 0) ++i;
     const auto rows = static_cast<Index>(i - first);
     if (rows >= kFrozenRows)
-      out.push_back({Rule::frozen, s.row[first], s.row[i - 1], static_cast<double>(rows)});
+      out.push_back(
+          mark_of(Rule::frozen, j, s.row[first], s.row[i - 1], static_cast<double>(rows)));
   }
 }
 
-std::vector<Suspect> AssetRules::find(const Series& s, Index j) {
-  std::vector<Suspect> out;
-  for (const Index t : s.not_positive)
-    out.push_back({Rule::nonpositive, t, t, panel_.matrix()(t, j)});
-  find_moves(s, j, out);
-  find_frozen(s, out);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Suspect& a, const Suspect& b) { return a.first < b.first; });
-  return out;
+// Rows in a row are one suspect.
+void AssetRules::find_not_positive(const Series& s, Index j, std::vector<Mark>& out) const {
+  for (std::size_t i = 0; i < s.not_positive.size();) {
+    const std::size_t first = i;
+    do ++i;
+    while (i < s.not_positive.size() && s.not_positive[i] == s.not_positive[i - 1] + 1);
+    const Index t = s.not_positive[first];
+    out.push_back(mark_of(Rule::nonpositive, j, t, s.not_positive[i - 1], panel_.matrix()(t, j)));
+  }
 }
 
-void AssetRules::find_moves(const Series& s, Index j, std::vector<Suspect>& out) {
+void AssetRules::find(const Series& s, Index j, std::vector<Mark>& out) {
+  const auto begin = static_cast<std::ptrdiff_t>(out.size());
+  find_not_positive(s, j, out);
+  find_moves(s, j, out);
+  find_frozen(s, j, out);
+  std::stable_sort(out.begin() + begin, out.end(),
+                   [](const Mark& a, const Mark& b) { return a.first < b.first; });
+}
+
+// Rows just before price i without a change, or without a price.
+Index silent_rows(const Series& s, std::size_t i) {
+  Index silent = s.row[i] - s.row[i - 1] - 1;
+  for (std::size_t k = i - 1; k > 0 && s.same[k] != 0; --k) silent += s.row[k] - s.row[k - 1];
+  return silent;
+}
+
+void AssetRules::find_moves(const Series& s, Index j, std::vector<Mark>& out) {
   for (std::size_t i = 1; i < s.size(); ++i) {
     const double move = s.move(i);
     if (!(std::abs(move) >= std::log(kJump))) continue;
     if (const std::size_t length = print_length(s, i); length > 0) {
-      out.push_back({Rule::print, s.row[i], s.row[i + length - 1], std::exp(move)});
+      out.push_back(mark_of(Rule::print, j, s.row[i], s.row[i + length - 1], std::exp(move)));
       i += length;
       continue;
     }
@@ -197,33 +213,15 @@ void AssetRules::find_moves(const Series& s, Index j, std::vector<Suspect>& out)
     const double usual = usual_move(s, i);
     const Index ratio = split_ratio(s, i, market);
     if (ratio == 0 && !is_jump(s, i, market, usual)) continue;
-    out.push_back({ratio > 0 ? Rule::split : Rule::jump, s.row[i], s.row[i], std::exp(move), ratio,
-                   i, market, usual});
+    Mark mark =
+        mark_of(ratio > 0 ? Rule::split : Rule::jump, j, s.row[i], s.row[i], std::exp(move));
+    mark.ratio = short_index(ratio);
+    mark.silent = short_index(silent_rows(s, i));
+    mark.market = market;
+    mark.usual = usual;
+    mark.fresh = is_fresh(s, i);
+    out.push_back(mark);
   }
-}
-
-Finding AssetRules::in_words(const Suspect& suspect, const Series& s, Index j) const {
-  Finding finding;
-  finding.rule = suspect.rule;
-  finding.column = j;
-  finding.ticker = panel_.tickers[at(j)];
-  finding.first_row = suspect.first;
-  finding.last_row = suspect.last;
-  finding.first_date = panel_.dates[at(suspect.first)];
-  finding.last_date = panel_.dates[at(suspect.last)];
-  finding.size = suspect.size;
-  finding.ratio = suspect.ratio;
-  if (suspect.rule == Rule::nonpositive)
-    finding.question = kind_ == PanelKind::prices
-                           ? "no price is zero or negative: is a value missing?"
-                           : "a total loss: is a value missing?";
-  else if (suspect.rule == Rule::print)
-    finding.question = "a misplaced decimal point or another unit?";
-  else if (suspect.rule == Rule::frozen)
-    finding.question = "not traded, or not updated?";
-  else
-    explain_move(finding, suspect, s);
-  return finding;
 }
 
 std::size_t AssetRules::print_length(const Series& s, std::size_t i) const {
@@ -232,6 +230,13 @@ std::size_t AssetRules::print_length(const Series& s, std::size_t i) const {
   for (std::size_t length = 1; length <= kPrintRows && i + length < s.size(); ++length)
     if (std::abs(s.x[i + length] - s.x[i - 1]) <= kPrintBack * std::abs(move)) return length;
   return 0;
+}
+
+// A print may last kPrintRows prices: as long as fewer follow, nobody can tell it from a split. An
+// asset that has ended before the panel does will not come back.
+bool AssetRules::is_fresh(const Series& s, std::size_t i) const {
+  const auto silent = static_cast<std::size_t>(panel_.rows() - 1 - s.row.back());
+  return s.size() - 1 - i < kPrintRows && silent < kPrintRows;
 }
 
 Index AssetRules::split_ratio(const Series& s, std::size_t i, double market) const {
@@ -269,85 +274,139 @@ double AssetRules::usual_move(const Series& s, std::size_t i) const {
   return std::max(kLeastUsual, median(moves) / kMedianOfNormal);
 }
 
-void AssetRules::explain_move(Finding& finding, const Suspect& suspect, const Series& s) {
-  const auto [i, market, usual] = std::tuple(suspect.i, suspect.market, suspect.usual);
+// A halt that ends in a jump is news: a merger, a spin-off, a split. What moves without one, in
+// restless times, may be the market.
+void explain_move(Finding& finding, const Mark& mark) {
   const bool fell = finding.size < 1.0;
-  const double sign = fell ? -1.0 : 1.0;
   if (finding.rule == Rule::split)
     finding.question = fmt::format(
         "a {} split that the prices are not adjusted for?",
         fell ? fmt::format("{}-for-1", finding.ratio) : fmt::format("1-for-{}", finding.ratio));
   else
     finding.question = "a change of level that no whole ratio explains.";
-  const std::string real = fell ? "It may be a real crash" : "It may be a real rise";
-  std::size_t stale = 0;
-  while (stale + 1 < i && s.same[i - 1 - stale] != 0) ++stale;
-  if (static_cast<Index>(stale) >= kFrozenRows) {
-    finding.question += fmt::format(" {}: the price had stood still for {} rows", real, stale);
-  } else if (usual >= kRestless) {
-    finding.question += fmt::format(" {}: the asset moves {:.1f} % in an ordinary period around it",
-                                    real, 100 * usual);
-  } else if (market * sign >= kRestless) {
+  finding.is_no_return = is_no_return(mark);
+  if (mark.silent >= kFrozenRows)
+    finding.question += fmt::format(
+        " A corporate action is more likely than a move of the market: for {} rows before there "
+        "was "
+        "no change",
+        mark.silent);
+  if (mark.fresh)
     finding.question +=
-        fmt::format(" {}: the market moves {:.1f} % that day", real, 100 * std::expm1(market));
-  } else {
-    return;
-  }
-  finding.may_be_real = true;
+        fmt::format(" Whether the price comes back is not known before {} rows follow", kPrintRows);
+  finding.fresh = mark.fresh;
+  finding.may_be_real = may_be_real(mark);
+  if (!finding.may_be_real) return;
+  finding.question += fell ? " It may be a real crash: " : " It may be a real rise: ";
+  finding.question +=
+      mark.usual >= kRestless
+          ? fmt::format("the asset moves {:.1f} % in an ordinary period around it",
+                        100 * mark.usual)
+          : fmt::format("the market moves {:.1f} % that day", 100 * std::expm1(mark.market));
 }
-
-// Rows on which nearly nobody moves.
-class RowRules {
- public:
-  explicit RowRules(Index rows) : moved_(at(rows)), change_(at(rows) + 1) {}
-
-  void count(const Series& s, std::span<const Suspect> of_asset) {
-    if (s.size() < 2) return;
-    count_rows(s.row.front() + 1, s.row.back(), +1);
-    for (const Suspect& suspect : of_asset)
-      if (suspect.rule == Rule::frozen) count_rows(suspect.first, suspect.last, -1);
-    for (std::size_t i = 1; i < s.size(); ++i)
-      if (s.same[i] == 0) ++moved_[at(s.row[i])];
-  }
-
-  void find(const Panel& panel, const TakeFinding& take) const {
-    Index alive = 0;
-    for (std::size_t t = 0; t < moved_.size(); ++t) {
-      alive += change_[t];
-      const Index most = alive >= kFewAssets ? alive / 3 : 0;
-      if (alive < kLeastAssets || moved_[t] > most) continue;
-      Finding finding;
-      finding.rule = Rule::holiday;
-      finding.first_row = finding.last_row = static_cast<Index>(t);
-      finding.first_date = finding.last_date = panel.dates[t];
-      finding.size = static_cast<double>(moved_[t]) / static_cast<double>(alive);
-      finding.question = fmt::format("{} of {} assets move: a holiday?", moved_[t], alive);
-      take(std::move(finding));
-    }
-  }
-
- private:
-  void count_rows(Index first, Index last, Index by) {
-    change_[at(first)] += by;
-    change_[at(last) + 1] -= by;
-  }
-
-  std::vector<Index> moved_;
-  std::vector<Index> change_;  // of the number of assets that could move, from row to row
-};
 
 }  // namespace
 
-void find_suspects(const Panel& raw, PanelKind kind, const TakeFinding& take) {
+Movements::Movements(Index rows, Index n)
+    : rows_(rows), words_((rows + 63) / 64), moved_(at(words_ * n), 0) {}
+
+void Movements::add_asset(Index j, Index first, Index last) {
+  alive_.push_back({j, first + 1, last});
+}
+
+void Movements::add_move(Index t, Index j) {
+  moved_[at(j * words_ + t / 64)] |= std::uint64_t{1} << (t % 64);
+}
+
+std::vector<Mark> Movements::holidays(const std::vector<char>& keep) const {
+  std::vector<Index> moved(at(rows_), 0), change(at(rows_) + 1, 0);
+  const auto count = [&](const Span& span, Index by) {
+    if (keep[at(span.asset)] == 0) return;
+    change[at(span.first)] += by;
+    change[at(span.last) + 1] -= by;
+  };
+  for (const Span& span : still_) count(span, -1);
+  for (const Span& span : alive_) {
+    count(span, +1);
+    if (keep[at(span.asset)] == 0) continue;
+    for (Index w = 0; w < words_; ++w)
+      for (std::uint64_t bits = moved_[at(span.asset * words_ + w)]; bits != 0; bits &= bits - 1)
+        ++moved[at(64 * w + std::countr_zero(bits))];
+  }
+  std::vector<Mark> out;
+  Index alive = 0;
+  for (Index t = 0; t < rows_; ++t) {
+    alive += change[at(t)];
+    const Index most = alive >= kFewAssets ? alive / 3 : 0;
+    if (alive < kLeastAssets || moved[at(t)] > most) continue;
+    Mark mark = mark_of(Rule::holiday, -1, t, t,
+                        static_cast<double>(moved[at(t)]) / static_cast<double>(alive));
+    mark.ratio = short_index(alive);
+    out.push_back(mark);
+  }
+  return out;
+}
+
+bool may_be_real(const Mark& mark) {
+  if ((mark.rule != Rule::split && mark.rule != Rule::jump) || mark.silent >= kFrozenRows)
+    return false;
+  return mark.usual >= kRestless || mark.market * (mark.size < 1.0 ? -1.0 : 1.0) >= kRestless;
+}
+
+bool is_no_return(const Mark& mark) {
+  return mark.rule == Rule::split || std::abs(std::log(mark.size)) >= std::log(kPrint);
+}
+
+Finding in_words(const Mark& mark, const Panel& raw, PanelKind kind) {
+  Finding finding;
+  finding.rule = mark.rule;
+  finding.column = mark.column;
+  if (mark.column >= 0) finding.ticker = raw.tickers[at(mark.column)];
+  finding.first_row = mark.first;
+  finding.last_row = mark.last;
+  finding.first_date = raw.dates[at(mark.first)];
+  finding.last_date = raw.dates[at(mark.last)];
+  finding.size = mark.size;
+  finding.silent = mark.silent;
+  if (mark.rule == Rule::nonpositive) {
+    finding.question = kind == PanelKind::prices
+                           ? "no price is zero or negative: is a value missing?"
+                           : "a total loss: is a value missing?";
+  } else if (mark.rule == Rule::print) {
+    finding.question = "a misplaced decimal point or another unit?";
+  } else if (mark.rule == Rule::frozen) {
+    finding.question = "not traded, or not updated?";
+  } else if (mark.rule == Rule::holiday) {
+    const auto alive = Movements::alive_of(mark);
+    finding.question = fmt::format("{:.0f} of {} assets move: a holiday?",
+                                   mark.size * static_cast<double>(alive), alive);
+  } else {
+    finding.ratio = mark.ratio;
+    explain_move(finding, mark);
+  }
+  return finding;
+}
+
+Evidence find_suspects(const Panel& raw, PanelKind kind) {
+  Evidence out{{}, Movements(raw.rows(), raw.n())};
   AssetRules rules(raw, kind);
-  RowRules rows(raw.rows());
   for (Index j = 0; j < raw.n(); ++j) {
     const Series series = rules.series(j);
-    const std::vector<Suspect> suspects = rules.find(series, j);
-    rows.count(series, suspects);
-    for (const Suspect& suspect : suspects) take(rules.in_words(suspect, series, j));
+    const std::size_t before = out.marks.size();
+    rules.find(series, j, out.marks);
+    if (series.size() < 2) continue;
+    out.moves.add_asset(j, series.row.front(), series.row.back());
+    for (std::size_t i = before; i < out.marks.size(); ++i)
+      if (out.marks[i].rule == Rule::frozen)
+        out.moves.add_still(j, out.marks[i].first, out.marks[i].last);
+    for (std::size_t i = 1; i < series.size(); ++i) {
+      const bool in_frozen = series.same[i] != 0 && series.same[i - 1] != 0;
+      if (!in_frozen && series.row[i] - series.row[i - 1] > kFrozenRows)
+        out.moves.add_still(j, series.row[i - 1] + 1, series.row[i] - 1);
+      if (series.same[i] == 0) out.moves.add_move(series.row[i], j);
+    }
   }
-  rows.find(raw, take);
+  return out;
 }
 
 }  // namespace sharpen::market

@@ -217,7 +217,8 @@ TEST(Backtest, TheBenchmarkLeavesTheUniverseAndIsComparedWith) {
 
   s.benchmark = "A9";
   EXPECT_EQ(message_of(panel, s),
-            "benchmark = A9: the panel has no such ticker; name one of its columns");
+            "benchmark = A9: the panel has no such ticker, and no such file is there; name one of "
+            "its columns, or a CSV of date,price");
   s.benchmark = "A0";
   EXPECT_EQ(message_of(random_panel(60, 1, 53), s),
             "benchmark = A0 is the only asset, and nothing would be left to hold");
@@ -379,10 +380,6 @@ TEST(Backtest, RefusesSettingsThatDoNotFit) {
   EXPECT_EQ(message_of(panel, s, &panel),
             "a signal has no meaning for framework = rolling; use framework signal");
   s.framework = Framework::historic;
-  s.gaps = true;
-  EXPECT_THAT(message_of(panel, s),
-              HasSubstr("universe = available cannot go with framework = historic"));
-  s.gaps = false;
   s.split = "none";
   EXPECT_THAT(message_of(panel, s), HasSubstr("split = none leaves framework = historic nothing"));
   s.split = "1%";

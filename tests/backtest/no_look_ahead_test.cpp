@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{Framework::historic, "swap", HistoricRisk::train},
                       Case{Framework::signal, "oscar"}, Case{Framework::signal, "symmetric"},
                       Case{Framework::signal, "greedy"}, Case{Framework::signal, "swap"},
-                      Case{Framework::signal, "equal"},
+                      Case{Framework::signal, "equal"}, Case{Framework::rolling, "exact"},
                       Case{Framework::rolling, "swap", HistoricRisk::rolling, true},
                       Case{Framework::rolling, "oscar", HistoricRisk::rolling, true},
                       Case{Framework::rolling, "equal", HistoricRisk::rolling, true},

@@ -365,6 +365,27 @@ TEST(Trading, FrozenNamesAreDecidedAround) {
   }
 }
 
+// Equal weights, as decided and as the account beside: all of the wealth, and nothing is borrowed.
+TEST(Trading, EqualWeightsAreOfWhatIsLeftBesideFrozenNames) {
+  const market::Panel panel = random_panel(80, 6, 79);
+  market::Panel tradable = panel;
+  for (Index t = 0; t < 80; ++t)
+    for (Index j = 0; j < 6; ++j) at(tradable, t, j) = (t + 5 * j) % 7 == 0 ? 0.0 : 1.0;
+  const Folder folder;
+  BacktestSettings s = small_walk();
+  s.optimizer = "equal";
+  s.account.tradable = folder.path("tradable.csv");
+  market::write_panel(tradable, s.account.tradable);
+  const BacktestResult result = backtest(panel, s, Threads(2));
+  ASSERT_GT(result.run.periods(), 20);
+  for (Index p = 0; p < result.run.periods(); ++p) {
+    EXPECT_NEAR(result.run.gross[static_cast<std::size_t>(p)], 1.0, 1e-12) << p;
+    EXPECT_NEAR(result.equal_returns[static_cast<std::size_t>(p)],
+                result.run.returns[static_cast<std::size_t>(p)], 1e-12)
+        << p;
+  }
+}
+
 // A suspension: no prices, no trades, and still one of the k names.
 TEST(Trading, FrozenNamesWithoutPricesCountAmongTheNames) {
   const market::Panel whole = random_panel(80, 6, 83);

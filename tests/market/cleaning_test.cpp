@@ -31,7 +31,7 @@ TEST(Cleaned, ListsTheFirstOfEachRuleAndCountsAll) {
     for (Index j = 0; j < 3; ++j) at(panel, t, j) = (t + j) % 2 == 0 ? 100.0 : 1000.0;
   for (const OnSuspect mode : {OnSuspect::report, OnSuspect::adjust, OnSuspect::drop_day}) {
     const Cleaned cleaned = clean(panel, {.on_suspect = mode});
-    const Index prints = cleaned.found[static_cast<std::size_t>(Rule::print)];
+    const Index prints = cleaned.found[index_of(Rule::print)].found;
     EXPECT_GT(prints, 8900);
     EXPECT_EQ(std::ranges::count(cleaned.findings, Rule::print, &Finding::rule), kMostFindings);
     EXPECT_EQ(cleaned.findings[999].ticker, "T0") << "the first ones";
@@ -86,7 +86,7 @@ TEST_F(Modes, AdjustsEveryPriceByAllTheSplitsAfterIt) {
     if (t % between == 0) level *= level < 1.0 ? 3.0 : 0.5;
   }
   const Cleaned result = cleaned(OnSuspect::adjust);
-  EXPECT_EQ(result.found[static_cast<std::size_t>(Rule::split)], rows / between - 1);
+  EXPECT_EQ(result.found[index_of(Rule::split)].found, rows / between - 1);
   for (Index t = 0; t < rows; ++t)
     ASSERT_NEAR(result.panel.matrix()(t, 1) / today(t), 1.0, 1e-11) << t;
 }
@@ -318,36 +318,76 @@ TEST(Gaps, InsideCarryTheLastPriceUpToTheBound) {
   EXPECT_EQ(two.findings[0].first_date, panel.dates[1]);
   EXPECT_EQ(two.findings[0].last_date, panel.dates[4]);
   EXPECT_EQ(two.findings[0].done, "carries the last price over 2 gaps");
-  for (const Universe universe : {Universe::complete, Universe::available}) {
-    const Cleaned one = clean(panel, {.universe = universe, .max_gap = 1});
-    EXPECT_THAT(one.panel.tickers, ElementsAre("T0"));
-    ASSERT_EQ(one.dropped.size(), 1u);
-    EXPECT_EQ(one.dropped[0].reason, "gap of 2 rows from " + panel.dates[3]);
-  }
+  const Cleaned one = clean(panel, {.max_gap = 1});
+  EXPECT_THAT(one.panel.tickers, ElementsAre("T0"));
+  ASSERT_EQ(one.dropped.size(), 1u);
+  EXPECT_EQ(one.dropped[0].reason, "gap of 2 rows from " + panel.dates[3]);
   EXPECT_THAT(clean(panel, {.max_gap = 0}).panel.tickers, ElementsAre("T0"));
 }
 
+// Nobody knows at its beginning how long a gap will be: up to the bound all look alike.
+TEST(Gaps, ThatAreLongLeaveAndReturnWhereTheUniverseIsWhatIsAvailable) {
+  const Panel panel = with_gaps({1, 2, gap, gap, gap, gap, 3, 4, gap, 5});
+  const auto settings = [](Index max_gap) {
+    return CleaningSettings{
+        .universe = Universe::available, .max_gap = max_gap, .on_suspect = OnSuspect::report};
+  };
+  const auto column = [](const Cleaned& cleaned) {
+    std::vector<double> out;
+    for (Index t = 0; t < cleaned.panel.rows(); ++t) out.push_back(cleaned.panel.matrix()(t, 1));
+    return out;
+  };
+  const Cleaned cleaned = clean(panel, settings(2));
+  EXPECT_THAT(cleaned.dropped, IsEmpty());
+  EXPECT_THAT(column(cleaned), ElementsAre(1, 2, 2, 2, IsNan(), IsNan(), 3, 4, 4, 5));
+  const auto found_gap = std::ranges::find(cleaned.findings, Rule::gap, &Finding::rule);
+  ASSERT_NE(found_gap, cleaned.findings.end());
+  EXPECT_EQ(found_gap->done, "leaves after " + panel.dates[1] + ", returns on " + panel.dates[6]);
+  EXPECT_EQ(cleaned.halts.runs, (std::vector<Halt>{{1, 2, 3, true}, {1, 8, 8, true}}));
+  const Panel ended = with_gaps({1, 2, gap, gap, gap, gap, gap, gap, gap, gap});
+  const std::vector<double> end = column(clean(ended, settings(2)));
+  EXPECT_THAT(std::vector<double>(end.begin(), end.begin() + 6),
+              ElementsAre(1, 2, 2, 2, IsNan(), IsNan()));
+  EXPECT_THAT(column(clean(panel, settings(0))),
+              ElementsAre(1, 2, IsNan(), IsNan(), IsNan(), IsNan(), 3, 4, IsNan(), 5));
+}
+
 TEST(Gaps, AtTheEndsDropTheAssetUnlessTheUniverseIsWhatIsAvailable) {
-  const Panel panel = with_gaps({gap, gap, 2, gap, 3, gap});
-  const Cleaned complete = clean(panel, {});
+  const Panel panel = with_gaps({gap, gap, 2, gap, 3, gap, gap});
+  const Cleaned complete = clean(panel, {.max_gap = 1});
   EXPECT_THAT(complete.panel.tickers, ElementsAre("T0"));
   EXPECT_EQ(complete.dropped[0].reason, "starts on " + panel.dates[2]);
   EXPECT_THAT(found(complete),
               ElementsAre("T1 starts " + panel.dates[0], "T1 gap " + panel.dates[3],
                           "T1 ends " + panel.dates[5]));
-  const Cleaned available = clean(panel, {.universe = Universe::available});
+  const Cleaned available = clean(panel, {.universe = Universe::available, .max_gap = 1});
   EXPECT_THAT(available.dropped, IsEmpty());
   EXPECT_EQ(available.findings[0].done, "enters on " + panel.dates[2]);
   EXPECT_EQ(available.findings[2].done, "leaves after " + panel.dates[4]);
   const Panel returns = simple_returns(available.panel);
   std::vector<double> column;
   for (Index t = 0; t < returns.rows(); ++t) column.push_back(returns.matrix()(t, 1));
-  EXPECT_THAT(column, ElementsAre(IsNan(), IsNan(), 0.0, 0.5, IsNan()));
+  EXPECT_THAT(column, ElementsAre(IsNan(), IsNan(), 0.0, 0.5, 0.0, IsNan()));
 }
 
-TEST(Gaps, TrailingOnesAreNotCarriedHoweverShort) {
-  const Panel panel = with_gaps({1, 2, 3, 4, gap});
-  EXPECT_EQ(clean(panel, {}).dropped[0].reason, "ends on " + panel.dates[3]);
+// A last cell that is not there yet, or a first one that never was, drops nothing.
+TEST(Gaps, AtTheEdgesOfThePanelAreCarriedUpToTheBound) {
+  const Panel panel = with_gaps({gap, 1, 1.1, 1.2, 1.3, gap, gap});
+  const Cleaned cleaned = clean(panel, {.max_gap = 2});
+  ASSERT_THAT(cleaned.dropped, IsEmpty());
+  for (Index t = 0; t < 7; ++t)
+    EXPECT_EQ(cleaned.panel.matrix()(t, 1),
+              (std::vector<double>{1, 1, 1.1, 1.2, 1.3, 1.3, 1.3})[static_cast<std::size_t>(t)]);
+  EXPECT_EQ(cleaned.findings[0].done, "carries the first price back");
+  EXPECT_EQ(cleaned.findings[1].done, "carries the last price");
+  EXPECT_EQ(cleaned.carried_cells, 3);
+  EXPECT_EQ(cleaned.halts.runs, (std::vector<Halt>{{1, 0, 0, true}, {1, 5, 6, true}}));
+  EXPECT_EQ(clean(panel, {.max_gap = 1}).dropped[0].reason, "ends on " + panel.dates[4]);
+  EXPECT_EQ(clean(panel, {.max_gap = 0}).dropped[0].reason, "starts on " + panel.dates[1]);
+  // What is available has not begun before its first price, but may be waited for at the end.
+  const Cleaned available = clean(panel, {.universe = Universe::available, .max_gap = 2});
+  EXPECT_THAT(available.panel.matrix()(0, 1), IsNan());
+  EXPECT_EQ(available.panel.matrix()(6, 1), 1.3);
 }
 
 TEST(Gaps, OfReturnsHaveNoReturn) {
@@ -360,7 +400,7 @@ TEST(Gaps, OfReturnsHaveNoReturn) {
 
 TEST(Gaps, MayLeaveNothing) {
   const Panel panel{{"2024-01-02", "2024-01-03"}, {"A", "B"}, {gap, gap, gap, 2}};
-  const Cleaned cleaned = clean(panel, {});
+  const Cleaned cleaned = clean(panel, {.max_gap = 0});
   EXPECT_EQ(cleaned.panel.n(), 0);
   EXPECT_EQ(cleaned.dropped[0].reason, "no value in these dates");
   EXPECT_EQ(cleaned.dropped[1].reason, "starts on 2024-01-03");
@@ -376,10 +416,10 @@ TEST(Cleaning, SumsUpInAFewLines) {
   Panel panel = with_gaps({gap, 2, 2.1, 2.2, 2.1, 2.2, 2.3});
   scale_from(panel, 4, 0, 0.5);
   EXPECT_THAT(
-      plain(summary(clean(panel, {}), {})),
+      plain(summary(clean(panel, {.max_gap = 0}), {})),
       ElementsAre("1 of 2 assets are left out, decided with hindsight: T1 (starts on 2000-01-02)",
-                  "1 suspect (on-suspect = report, decided with hindsight; sharpen doctor lists "
-                  "them): T0 split 2000-01-05"));
+                  "1 suspect (on-suspect = careful: halt 1, decided with hindsight; sharpen "
+                  "doctor lists them): T0 split 2000-01-05"));
   EXPECT_THAT(summary(clean(calm(3, 50), {}), {}), IsEmpty());
 }
 
@@ -399,23 +439,25 @@ RC_GTEST_PROP(Cleaning, LeavesACompletePanelOrOneWithEndsOnly, ()) {
   CleaningSettings settings;
   settings.universe = *rc::gen::elementOf(std::vector{Universe::complete, Universe::available});
   settings.max_gap = *rc::gen::inRange<Index>(0, 4);
-  settings.on_suspect = *rc::gen::elementOf(std::vector{
-      OnSuspect::report, OnSuspect::adjust, OnSuspect::drop_asset, OnSuspect::drop_day});
+  settings.on_suspect = *rc::gen::elementOf(std::vector<SuspectRules>{{},
+                                                                      OnSuspect::report,
+                                                                      OnSuspect::adjust,
+                                                                      OnSuspect::missing,
+                                                                      OnSuspect::halt,
+                                                                      OnSuspect::drop_asset,
+                                                                      OnSuspect::drop_day});
   const Cleaned cleaned = clean(panel, settings);
   const Panel& out = cleaned.panel;
   RC_ASSERT(out.values.size() == out.dates.size() * out.tickers.size());
   RC_ASSERT(out.tickers.size() + cleaned.dropped.size() == panel.tickers.size());
   RC_ASSERT(out.dates.size() + cleaned.dropped_days.size() == panel.dates.size());
   for (Index j = 0; j < out.n(); ++j) {
-    int changes = 0;  // from missing to present and back
     for (Index t = 0; t < out.rows(); ++t) {
       const bool missing = std::isnan(out.matrix()(t, j));
       RC_ASSERT(!missing || settings.universe == Universe::available);
-      changes += t > 0 && missing != std::isnan(out.matrix()(t - 1, j)) ? 1 : 0;
-      const bool may_be_negative = settings.on_suspect == OnSuspect::report;
+      const bool may_be_negative = settings.on_suspect == SuspectRules(OnSuspect::report);
       RC_ASSERT(missing || may_be_negative || out.matrix()(t, j) > 0.0);
     }
-    RC_ASSERT(changes <= 2);
   }
 }
 

@@ -116,6 +116,9 @@ struct TrainSettings {
   // limits: those of the mandate, for the samples of a risk model.
   layer::LayerSettings layer_for(
       Index n, std::shared_ptr<const layer::LimitSchedule> limits = nullptr) const;
+  // The same for a day with m of the names: a count that they cannot fill is no mistake.
+  layer::LayerSettings layer_of_day(Index m,
+                                    std::shared_ptr<const layer::LimitSchedule> limits) const;
 };
 
 // Of a command that takes the settings of a training. framework = pfl is a training with alpha 0.

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -57,13 +58,18 @@ class Diverged : public Error {
   std::optional<Model> last_good;
 };
 
-// `returns`: the training part, complete. Throws InputError for settings or data that do not fit,
-// Interrupted, Diverged.
+// `returns`: the training part; complete, or for a shared network with gaps (NaN). `members`:
+// (rows + 1, n) as market::MemberBook has them; empty: all are. A sample is of the names that could
+// be held on its day: members whose windows are complete. What came later has no say in that, and
+// one that has ended by then returns nothing in its target. Throws InputError for settings or data
+// that do not fit, Interrupted, Diverged.
 Model train(const market::Panel& returns, const TrainSettings& settings, double periods_per_year,
-            const Threads& threads, const TrainControl& control = {});
+            const Threads& threads, const TrainControl& control = {},
+            std::span<const char> members = {});
 
 // Throws InputError as train would, before it computes anything.
-void check_training(const market::Panel& returns, const TrainSettings& settings);
+void check_training(const market::Panel& returns, const TrainSettings& settings,
+                    std::span<const char> members = {});
 
 struct TrainingPlan {
   Index samples = 0, validation_samples = 0, batches = 0;  // batches: per epoch
@@ -74,6 +80,6 @@ struct TrainingPlan {
 
 // What train would take. Runs a few steps to time them.
 TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& settings,
-                           const Threads& threads);
+                           const Threads& threads, std::span<const char> members = {});
 
 }  // namespace sharpen::learn

@@ -99,5 +99,8 @@ Panel select_dates(const Panel& panel, const std::optional<std::string>& from,
 // The named columns, in the order given. Unknown (close names are suggested), repeated or no
 // tickers at all are InputErrors.
 Panel select_tickers(const Panel& panel, std::span<const std::string> tickers);
+// All but the named columns, which may have been left out before. Unknown tickers, and none left,
+// are InputErrors.
+Panel exclude_tickers(const Panel& panel, std::span<const std::string> tickers);
 
 }  // namespace sharpen::market

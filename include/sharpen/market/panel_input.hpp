@@ -1,6 +1,7 @@
-// From flags to a panel of returns: --prices FILE or --returns FILE [--gross], cut by --from, --to
-// and --tickers, then cleaned by --universe, --max-gap and --on-suspect, then simple returns. The
-// cut comes first, so that nothing outside it can drop an asset or raise a suspect.
+// From flags to a panel of returns: --prices FILE or --returns FILE [--gross], cut by --from, --to,
+// --tickers and --exclude, then cleaned by --decisions, --on-suspect, --max-gap and --universe,
+// then simple returns. The cut comes first, so that nothing outside it can drop an asset or raise a
+// suspect.
 #pragma once
 
 #include <optional>
@@ -10,6 +11,7 @@
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/market/cleaning.hpp"
+#include "sharpen/market/decisions.hpp"
 #include "sharpen/market/panel.hpp"
 
 namespace sharpen::market {
@@ -19,12 +21,14 @@ struct PanelSettings {
   bool gross = false;           // the returns are 1 + r
   std::optional<std::string> from, to;
   std::vector<std::string> tickers;  // in this order; none: all
+  std::vector<std::string> exclude;  // of these none
 };
 
 struct PanelInput {
   std::string file;
   CleaningSettings settings;
   Panel returns;                      // simple; NaN only with universe available
+  Halts halts;                        // by the rows and columns of `returns`
   Cleaned cleaning;                   // its panel: what the returns come from, in settings.kind
   std::vector<std::string> warnings;  // what cleaning found, for the command's own warnings
 };
@@ -43,13 +47,17 @@ struct RawPanel {
   std::string file;
   PanelKind kind = PanelKind::prices;
   Panel panel;
+  Decisions decisions = {};  // known to speak of this panel
 };
 // Why a file given as prices may hold something else; "" if nothing speaks for it.
 std::string doubt_of_kind(const RawPanel& raw);
 RawPanel read_raw_panel(const settings::Values& values, const Log& log);
+// As it is in the file, with nothing cut.
+RawPanel read_whole_panel(const settings::Values& values, const Log& log);
 CleaningSettings cleaning_settings(const settings::Values& values, PanelKind kind);
 Cleaned cleaned(const RawPanel& raw, const CleaningSettings& settings);
-// Keeps what --from, --to and --tickers ask for.
+Examined examined(const RawPanel& raw, const CleaningSettings& settings);
+// Keeps what --from, --to, --tickers and --exclude ask for; reads --decisions.
 void cut_panel(const settings::Values& values, RawPanel& raw);
 // The rest of it, for a panel from wherever: cleaned, then simple returns. An empty name of a file
 // stands for a panel from memory.
