@@ -37,8 +37,12 @@ void run_solve(const Values& given) {
     command::check_solve_settings(values);
     return print(values.to_toml());
   }
-  print_answer(values, command::solve_answer(values, {}, log_of(values)), command::solve_json,
-               solve_text);
+  try {
+    print_answer(values, command::solve_answer(values, {}, log_of(values), {.stop = interrupted}),
+                 command::solve_json, solve_text);
+  } catch (const Interrupted&) {
+    throw Failure("interrupted");
+  }
 }
 
 void run_doctor(const Values& values) {
@@ -141,15 +145,32 @@ void run_train(const Values& values) {
   print_answer(values, trained(values, log), command::train_json, train_text);
 }
 
+void refuse_status(std::string_view status, bool writes) {
+  throw Failure(fmt::format("the status is {}, and ‹--require-ok› wants ok{}", status,
+                            writes ? "; no file was written" : ""));
+}
+
+void run_orders(const Values& values) {
+  const command::OrdersAnswer answer = command::orders_answer(values, {}, log_of(values));
+  print_answer(values, answer, command::orders_json, orders_text);
+  if (answer.refused())
+    refuse_status(name(answer.status), values.has("out") || values.has("out-dir"));
+}
+
 void run_predict(const Values& values) {
   if (values.flag("print-config")) return print(values.to_toml());
-  const command::Prediction prediction = command::predict_answer(values, {}, log_of(values));
+  if (command::asks_for_orders(values)) return run_orders(values);
+  const command::Prediction prediction = [&] {
+    try {
+      return command::predict_answer(values, {}, log_of(values), {.stop = interrupted});
+    } catch (const Interrupted&) {
+      throw Failure("interrupted; nothing was written");
+    }
+  }();
   print_answer(values, prediction, command::predict_json, predict_text);
   if (prediction.refused())
-    throw Failure(
-        fmt::format("the status is {}, and ‹--require-ok› wants ok{}",
-                    name(prediction.portfolio.outcome.status),
-                    values.has("out") || values.has("trades") ? "; no file was written" : ""));
+    refuse_status(name(prediction.portfolio.outcome.status),
+                  values.has("out") || values.has("trades"));
 }
 
 void run_inspect(const Values& values) {

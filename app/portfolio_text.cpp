@@ -121,7 +121,8 @@ std::string search_line(const command::Solution& solution) {
   return text + "\n";
 }
 
-std::string bound_line(const command::Solution& solution) {
+template <class Answer>
+std::string bound_line(const Answer& solution) {
   const baseline::SharpeBound& bound = *solution.bound;
   if (!std::isfinite(bound.sharpe)) return "bound      none was proved\n";
   std::string text =
@@ -131,6 +132,29 @@ std::string bound_line(const command::Solution& solution) {
   if (const std::optional<double> share = solution.share_of(bound.sharpe))
     text += fmt::format("; {} of it is reached", percent(*share));
   return text + "\n";
+}
+
+template <class Answer>
+std::string proof_line(const Answer& answer) {
+  const select::Proof& proof = *answer.proof;
+  const std::string nodes = counted(proof.nodes, "node");
+  const std::string_view of = proof.of_sharpe ? "" : " of the objective";
+  const std::string left = std::isfinite(proof.gap())
+                               ? fmt::format("a gap of {}{}", percent(proof.gap()), of)
+                               : "no bound";
+  if (proof.of_sharpe && proof.bound == 0.0 && proof.reached < 0.0)
+    return fmt::format("proof      no portfolio under the limits earns anything ({})\n", nodes);
+  switch (proof.end) {
+    case select::ProofEnd::optimal:
+      return fmt::format("proof      nothing better is possible ({})\n", nodes);
+    case select::ProofEnd::gap: return fmt::format("proof      to {} ({})\n", left, nodes);
+    case select::ProofEnd::time:
+      return fmt::format("proof      {} when the time was over ({})\n", left, nodes);
+    case select::ProofEnd::nodes: return fmt::format("proof      {} after {}\n", left, nodes);
+    case select::ProofEnd::interrupted:
+      return fmt::format("proof      {} when interrupted ({})\n", left, nodes);
+  }
+  return "";
 }
 
 std::string title(const command::Solution& solution) {
@@ -228,6 +252,14 @@ std::string trading_lines(const command::Trading& trading) {
       basis_points(trading.cost), shortest(trading.ruling.holding_horizon));
 }
 
+std::string benchmark_line(const command::Prediction& prediction) {
+  const auto found = prediction.against();
+  if (!found) return {};
+  return fmt::format("benchmark  {}: beta {}, correlation {} over the window\n",
+                     printable(prediction.input.benchmark.ticker, 24), number_or_dash(found->beta),
+                     number_or_dash(found->correlation));
+}
+
 std::string members_line(const command::Prediction& prediction) {
   const std::size_t members = prediction.members();
   if (members == 1) return "members    1, which has nobody to agree with\n";
@@ -280,6 +312,7 @@ std::string solve_text(const command::Solution& solution) {
     out += fmt::format("; {} of it is kept", percent(*share));
   out += "\n";
   if (solution.bound) out += bound_line(solution);
+  if (solution.proof) out += proof_line(solution);
   out += exposure_line(solution) + limits_line(solution);
   if (solution.explanation) out += left_out_line(solution);
   if (solution.trading) out += trading_lines(*solution.trading);
@@ -298,9 +331,16 @@ std::string predict_text(const command::Prediction& prediction) {
   if (account)
     out += trades_table(prediction.trading, prediction.sizes.has_value()) +
            left_undone_table(prediction.trading);
-  out += figures(prediction) + limits_line(prediction) + members_line(prediction);
+  out += figures(prediction);
+  if (prediction.bound) out += bound_line(prediction);
+  if (prediction.proof) out += proof_line(prediction);
+  out += limits_line(prediction) + benchmark_line(prediction) + members_line(prediction);
   if (prediction.explanation) out += left_out_line(prediction);
   if (account) out += trading_lines(prediction.trading);
+  out += "age        " +
+         ages_text(prediction.input.age, prediction.input.model_age,
+                   prediction.input.model.last_date) +
+         "\n";
   out += fmt::format("status     {}: {}\n", name(prediction.portfolio.outcome.status),
                      prediction.status_text());
   for (const std::string& warning : prediction.warnings)

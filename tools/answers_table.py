@@ -79,8 +79,8 @@ solve-cleaning
   solve --prices ill.csv -k 3 [--json]
   solve --prices ill.csv -k 3 --universe available [--json]
   solve --prices ill.csv -k 3 --on-suspect adjust --max-gap 20 --json
-  solve --prices ill.csv -k 3 --on-suspect drop-asset --json
-  solve --prices ill.csv -k 3 --on-suspect drop-day --json
+  solve --prices ill.csv -k 3 --on-suspect drop-asset --allow-loss 90% --json
+  solve --prices ill.csv -k 3 --on-suspect drop-day --allow-loss 90% --json
   solve --prices ill.csv -k 3 --on-suspect error
 solve-statuses
   solve --mean falling.csv --cov cov3.csv -k 2 [--json]
@@ -113,9 +113,15 @@ doctor-report
   doctor --prices ill.csv --universe available --max-gap 2 [--json]
 doctor-adjust
   doctor ill.csv --on-suspect adjust --out clean.csv [--json]
-  doctor ill.csv --on-suspect drop-asset --out clean-b.csv [--json]
-  doctor ill.csv --on-suspect drop-day --out clean-c.csv --universe available [--json]
+  doctor ill.csv --on-suspect drop-asset --allow-loss 90% --out clean-b.csv [--json]
+  doctor ill.csv --on-suspect drop-day --allow-loss 90% --out clean-c.csv --universe available [--json]
   doctor ill.csv --on-suspect error
+doctor-decisions
+  doctor ill.csv --decide decisions.toml
+  doctor ill.csv --decide decisions.toml
+  doctor ill.csv --decisions decisions.toml --details
+  doctor ill.csv --exclude S001 --on-suspect report,split=adjust --json
+  backtest --prices ill.csv --decisions decisions.toml -k 3 --lookback 40 --json
 doctor-returns
   doctor --returns returns.csv [--json]
   doctor --returns gross.csv --gross --from 2015-06 --tickers S003,S001 [--json]
@@ -194,8 +200,8 @@ backtest-cleaning
   backtest --prices ill.csv -k 3 --lookback 40 [--json]
   backtest --prices ill.csv -k 3 --lookback 40 --universe available --optimizer mssrm-long --json
   backtest --prices ill.csv -k 3 --lookback 40 --universe available --optimizer equal --json
-  backtest --prices ill.csv -k 3 --lookback 40 --on-suspect drop-asset --json
-  backtest --prices ill.csv -k 3 --lookback 40 --on-suspect drop-day --json
+  backtest --prices ill.csv -k 3 --lookback 40 --on-suspect drop-asset --allow-loss 90% --json
+  backtest --prices ill.csv -k 3 --lookback 40 --on-suspect drop-day --allow-loss 90% --json
 backtest-threads
   backtest --prices market.csv -k 3 --lookback 40 --threads 1 --json
   backtest --prices market.csv -k 3 --lookback 40 --threads 2 --json
@@ -290,6 +296,12 @@ predict-joint
 predict-trades
   predict --model dfl.sharpen --prices market.csv --asof 2016-02-24 --previous previous.csv --capital 1e6 --lot 10 --out w.csv --trades t.csv [--json]
   predict --model dfl.sharpen --prices market.csv --asof 2016-02-24 --previous w.csv --trades u.csv
+predict-orders
+  predict --framework rolling --prices market.csv --asof 2016-02-24 -k 3 --capital 1e5 --lot 10 --out-dir next [--json]
+  predict --framework rolling --prices market.csv --asof 2016-02-25 -k 3 --positions next/positions.csv --lot 10 --min-order 500 --out-dir next --json
+  predict --model dfl.sharpen --prices market.csv --asof 2016-02-24 --out-dir other --out w.csv
+  backtest --prices market.csv -k 3 --capital 1e5 --lot 10 --replications 50 --out run
+  predict --continue run --prices market.csv --json
 predict-ages
   predict --model dfl.sharpen --prices market.csv --asof 2016-04-01
   predict --model dfl.sharpen --prices market.csv --asof 2016-04-01 --max-age 10

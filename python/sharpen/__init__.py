@@ -15,6 +15,7 @@ from ._core import Failure, InputError
 from ._core import version as __version__
 from ._doctor import doctor
 from ._learning import Model, Prediction, predict, train
+from ._orders import Orders, orders
 from ._limits import Limits
 from ._simulation import simulate
 from ._solve import Portfolio, solve
@@ -33,6 +34,7 @@ __all__ = [
     "InputError",
     "Limits",
     "Model",
+    "Orders",
     "Portfolio",
     "Prediction",
     "Report",
@@ -46,6 +48,7 @@ __all__ = [
     "data",
     "doctor",
     "get_threads",
+    "orders",
     "predict",
     "report",
     "set_threads",

@@ -10,16 +10,17 @@ from . import _settings, _threads
 from ._warnings import warn as warn
 
 
-def texts(function: str, given: Dict[str, Any]) -> Dict[str, str]:
-    """Keyword arguments as settings of the command of the same name."""
+def texts(function: str, given: Dict[str, Any], command: str = "") -> Dict[str, str]:
+    """Keyword arguments as settings of a command, that of the same name unless another is given."""
+    command = command or function
     given = dict(given)
     if "from_" in given:
         given["from"] = given.pop("from_")
     k = given.get("k")
     if k is not None and (isinstance(k, bool) or not (isinstance(k, str) or _is_whole(k))):
         raise TypeError(f"k = {k!r} is neither a count such as 5 nor a share such as '10%'")
-    out = _settings.texts(function, function, given)
-    if _threads.get_threads() and "threads" in _settings.table(function):
+    out = _settings.texts(function, command, given)
+    if _threads.get_threads() and "threads" in _settings.table(command):
         out.setdefault("threads", str(_threads.get_threads()))
     return out
 
@@ -52,4 +53,4 @@ def _number(key: str, value: Any) -> Any:
 
 
 _GROUPS = ("costs", "cost_curve", "equal_weights")  # that hold numbers
-_NO_NUMBERS = ("best_left_out", "age_days", "validation_from", "cost_bps")
+_NO_NUMBERS = ("best_left_out", "age_days", "validation_from", "cost_bps", "trained_to")

@@ -136,8 +136,16 @@ class Prediction:
 
     @property
     def weights(self) -> Any:
-        """A pandas Series over the model's assets (an array where pandas is not installed)."""
-        return self._series(self.array, "weight")
+        """A pandas Series over the model's assets, and those beside them that are held and cannot
+        be traded today (an array of the first where pandas is not installed)."""
+        found = self._series(self.array, "weight")
+        kept = self.figures.get("kept", [])
+        if not kept or isinstance(found, np.ndarray):
+            return found
+        labels = _data.relabelled([row["asset"] for row in kept], self._columns)
+        for label, row in zip(labels, kept):
+            found[label] = row["weight"]
+        return found
 
     @property
     def mu(self) -> Any:
@@ -231,6 +239,8 @@ def predict(
     and so on.
     """
     given = _commands.texts("predict", settings)
+    if _core.asks_for_orders(given):
+        raise InputError("these are settings of an account; sharpen.orders takes them")
     core: Optional[_core.Model] = None
     if isinstance(model, Model):
         core = model._core

@@ -83,7 +83,8 @@ class Labels:
 
 _REMEDY = "give a folder that sharpen.backtest(out=...) wrote"
 _FILES = (
-    "returns.csv", "metrics.json", "weights.csv", "trades.csv", "weights_last.csv", "benchmark.csv"
+    "returns.csv", "metrics.json", "weights.csv", "trades.csv", "weights_last.csv", "positions.csv",
+    "benchmark.csv",
 )
 
 

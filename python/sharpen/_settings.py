@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
+import os
 from typing import Any, Callable, Iterable, Sequence, TypeVar
 
 from . import _core
@@ -105,6 +106,10 @@ def is_sequence(value: Any) -> bool:
 def text(name: str, value: Any, kind: str = "text") -> str:
     if isinstance(value, str) and (kind != "flag" or value in ("true", "false")):
         return value
+    if isinstance(value, os.PathLike) and kind == "text":
+        return str(os.fspath(value))
+    if isinstance(value, dict) and name == "on_suspect":
+        return ",".join(f"{kind}={way}" for kind, way in value.items())
     if is_sequence(value):
         if kind in ("list", "labels"):
             return list_text(name, value, kind)
@@ -158,8 +163,8 @@ def documented(command: str) -> Callable[[Function], Function]:
     def add(function: Function) -> Function:
         signature = inspect.signature(function)
         own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        _arguments_of[command] = [p.name for p in own]
-        taken = set(_arguments_of[command])
+        taken = {p.name for p in own}
+        _arguments_of[function.__name__] = [p.name for p in own]
         rows = {_in_python(n): row for n, row in table(command).items() if n not in taken}
         settings = [
             inspect.Parameter(

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Optional, Union
 import numpy as np
 
 from . import _commands, _core, _costs as _costs, _panels, _progress, _saved, _settings
+from . import _universe as _universe
 from ._core import InputError
 from ._learning import Model
 
@@ -137,7 +138,7 @@ class Backtest:
 
     def save(self, folder: PathLike, force: bool = False) -> None:
         """The files of ``sharpen backtest --out``: returns.csv, weights.csv, trades.csv,
-        weights_last.csv, metrics.json, and benchmark.csv where there is one."""
+        weights_last.csv, positions.csv, metrics.json, and benchmark.csv where there is one."""
         place = _panels.path_text(folder, "folder")
         _core.write_backtest(place, _panels.switch("force", force), self._core.files())
 
@@ -168,7 +169,6 @@ def backtest(
     gross: bool = False,
     signal: Any = None,
     model: Union[Model, PathLike, None] = None,
-    tradable: Optional[PathLike] = None,
     out: Optional[PathLike] = None,
     force: bool = False,
     progress: Optional[bool] = None,
@@ -183,8 +183,11 @@ def backtest(
     arguments are the settings of ``sharpen backtest`` with underscores: ``k``, ``optimizer``,
     ``lookback``, ``split``, ``rebalance``, ``rule``, ``risk_free``, ``benchmark`` and so on.
     ``cost_bps``, 5 unless told otherwise, is a number, a file, or a dict, Series or DataFrame of
-    basis points by asset (dates by assets if they change). ``tradable`` names a CSV file, dates by
-    assets, with 0 where a name cannot be traded at the end of a period. Figures are after costs.
+    basis points by asset (dates by assets if they change). ``members`` says who may be held
+    when, as a DataFrame of date, ticker and in or out, or of dates by assets with True for members;
+    ``tradable`` is one of dates by assets, with False where a name cannot be traded at the end of a
+    period; ``benchmark`` a ticker, or a Series of prices or returns. All three may be files.
+    Figures are after costs.
 
     ``out`` is a folder to write, as the command line does. The same data, settings and seed give
     the same bits as the command line.
@@ -194,8 +197,6 @@ def backtest(
     folder = None if out is None else _panels.path_text(out, "out")
     if force and folder is None:
         raise InputError("force has no meaning here; it goes with out")
-    if tradable is not None:
-        given["tradable"] = _panels.path_text(tradable, "tradable")
     if signal is not None and "framework" not in given:
         given["framework"] = "signal"
     core: Optional[_core.Model] = None

@@ -11,6 +11,7 @@
 #include "models.hpp"
 #include "panels.hpp"
 #include "sharpen/command/inspect.hpp"
+#include "sharpen/command/orders.hpp"
 #include "sharpen/command/predict.hpp"
 #include "sharpen/command/train.hpp"
 #include "work.hpp"
@@ -80,6 +81,26 @@ std::unique_ptr<Predicted> predict(const SettingTexts& given, const MemoryModel*
   });
 }
 
+// Orders, ready to be asked.
+struct Ordered {
+  command::OrdersAnswer answer;
+};
+
+std::unique_ptr<Ordered> orders(const SettingTexts& given, const MemoryModel* model,
+                                const MemoryPanel* panel, const MemoryPanel* signal,
+                                const std::optional<std::string>& positions) {
+  Work work{nb::none()};
+  return work.run([&] {
+    command::OrdersInputs inputs;
+    if (model != nullptr) inputs.model = model->model;
+    inputs.panel = copy_of(panel);
+    if (signal != nullptr) inputs.signal = signal->raw.panel;
+    if (positions) inputs.positions = trade::parse_positions(*positions, "positions");
+    return std::make_unique<Ordered>(Ordered{command::orders_answer(
+        values_of(settings::predict, given), std::move(inputs), Log(), work.control())});
+  });
+}
+
 }  // namespace
 
 void add_models(nb::module_& module) {
@@ -105,7 +126,7 @@ void add_models(nb::module_& module) {
              nb::arg("report").none());
   nb::class_<Predicted>(module, "Predicted")
       .def_prop_ro("names",
-                   [](const Predicted& self) { return self.prediction.input.model.tickers; })
+                   [](const Predicted& self) { return self.prediction.input.today.tickers; })
       .def_prop_ro(
           "weights",
           [](const Predicted& self) { return array_of(self.prediction.portfolio.weights); })
@@ -113,6 +134,19 @@ void add_models(nb::module_& module) {
       .def_prop_ro("warnings",
                    [](const Predicted& self) { return in_python_words(self.prediction.warnings); })
       .def("json", [](const Predicted& self) { return command::predict_json(self.prediction); });
+  nb::class_<Ordered>(module, "Orders")
+      .def_prop_ro("warnings",
+                   [](const Ordered& self) { return in_python_words(self.answer.warnings); })
+      .def_prop_ro("orders_csv",
+                   [](const Ordered& self) { return command::orders_csv(self.answer); })
+      .def_prop_ro("positions_csv",
+                   [](const Ordered& self) { return trade::positions_csv(self.answer.positions); })
+      .def("json", [](const Ordered& self) { return command::orders_json(self.answer); });
+  module.def("orders", &orders, nb::arg("settings"), nb::arg("model").none(),
+             nb::arg("panel").none(), nb::arg("signal").none(), nb::arg("positions").none());
+  module.def("asks_for_orders", [](const SettingTexts& given) {
+    return command::asks_for_orders(values_of(settings::predict, given));
+  });
   module.def("predict", &predict, nb::arg("settings"), nb::arg("model").none(),
              nb::arg("panel").none(), nb::arg("previous").none());
 }

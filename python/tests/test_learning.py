@@ -122,7 +122,7 @@ def test_no_file_is_written_over_what_is_read(market, model, tmp_path, monkeypat
     for to, name in (("prices.csv", "prices"), (tmp_path / "prices.csv", "prices"),
                      ("link.csv", "prices"), ("hard.csv", "prices"), ("./m.sharpen", "model"),
                      ("held.csv", "previous")):
-        for argument in ("out", "trades"):
+        for argument in ("trades",) if name == "previous" else ("out", "trades"):
             with pytest.raises(sharpen.InputError, match=f"{argument} would replace what {name}"):
                 sharpen.predict("m.sharpen", "prices.csv", previous="held.csv", asof=asof,
                                 **{argument: to})
@@ -242,7 +242,7 @@ def test_slow_ctrl_c_keeps_the_epochs_and_resume_goes_on(tmp_path):
     "arguments, error, message",
     [
         (dict(framework="rolling"), sharpen.InputError, "framework = rolling"),
-        (dict(universe="available"), sharpen.InputError, "universe = available"),
+        (dict(universe="available", network="joint"), sharpen.InputError, "universe = available"),
         (dict(epoch=3), TypeError, "'epoch'.*did you mean epochs"),
         (dict(alpha=2), sharpen.InputError, "alpha = 2"),
         (dict(k=1.5), TypeError, "k = 1.5"),

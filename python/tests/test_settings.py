@@ -12,11 +12,13 @@ import pytest
 import sharpen
 import sharpen._core
 
-FUNCTIONS = "doctor solve simulate backtest compare train predict study report".split()
+FUNCTIONS = "doctor solve simulate backtest compare train predict orders study report".split()
+COMMANDS = {"orders": "predict"}  # of those that are no commands by themselves
 # Settings without a meaning here, or by another name: data in memory, printing, a and b.
 OF_THE_PROGRAM = set(
     "json print_config config log_level version help prices moments mean cov format demo explain "
-    "seed dry_run require_ok list first second out force returns gross".split()
+    "seed dry_run require_ok list first second out force returns gross details "
+    "positions continue signal previous trades".split()
 )
 # What must be there before settings are looked at.
 POSITIONAL = {"compare": ("a", "b"), "predict": ("m",), "report": ("s",)}
@@ -38,7 +40,7 @@ def test_signatures_and_help_list_every_setting(name):
     function = getattr(sharpen, name)
     parameters = inspect.signature(function).parameters
     assert not any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    for row in sharpen._core.settings_of(name):
+    for row in sharpen._core.settings_of(COMMANDS.get(name, name)):
         setting = "from_" if row["name"] == "from" else row["name"]
         if setting in OF_THE_PROGRAM or setting in own_arguments(function):
             continue

@@ -214,3 +214,18 @@ def test_the_gil_is_released(data_folder):
 def test_a_portfolio_is_not_a_file_format(prices):
     with pytest.raises(TypeError):
         pickle.dumps(sharpen.solve(prices, 3)._solved)
+
+
+def test_exact_proves_the_best_portfolio():
+    prices = sharpen.simulate(assets=30, days=130, seed=5)
+    best = sharpen.solve(prices, 4, optimizer="exact")
+    assert best.figures["stopped"] == "optimal" and best.figures["certified"]
+    assert best.sharpe <= best.figures["sharpe_upper_bound"] <= best.sharpe * (1 + 2e-7)
+    assert sharpen.solve(prices, 4).sharpe <= best.figures["sharpe_upper_bound"]
+    early = sharpen.solve(prices, 4, optimizer="exact", node_limit=1)
+    assert early.figures["nodes"] == 1
+    assert early.figures["sharpe_upper_bound"] >= best.sharpe
+    with pytest.raises(sharpen.InputError, match="time_limit = 0"):
+        sharpen.solve(prices, 4, optimizer="exact", time_limit=0)
+    run = sharpen.backtest(prices, k=2, lookback=60, optimizer="exact", rebalance=5, progress=False)
+    assert run.metrics["share_certified"] == 1.0

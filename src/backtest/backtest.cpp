@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backtest/aim.hpp"
 #include "backtest/benchmark.hpp"
+#include "backtest/ready.hpp"
 #include "backtest/remembering.hpp"
 #include "backtest/tradable.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/market/members.hpp"
 #include "sharpen/solve/solve.hpp"
 #include "sharpen/trade/costs.hpp"
 
@@ -25,8 +28,10 @@ Index min_history(const BacktestSettings& settings) {
 // Rows of the training part; 0 without a split. What a given model has seen is never traded.
 Index training_rows(const BacktestSettings& settings, const market::Panel& returns,
                     const learn::Model* model) {
-  const Index seen = model != nullptr ? first_unseen_row(returns, *model) : 0;
-  if (model != nullptr && seen >= returns.rows())
+  const Index last = returns.rows() - 1;
+  Index seen = model != nullptr ? first_unseen_row(returns, *model) : 0;
+  if (settings.ahead) seen = std::min(seen, last);  // who asks about the past is warned
+  if (model != nullptr && seen > last)
     throw InputError(fmt::format(
         "the model was trained on returns up to {}, and the panel ends on {}: nothing is left to "
         "test it on",
@@ -64,11 +69,10 @@ WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel
   walk.short_fee = settings.account.short_fee / settings.periods_per_year;
   walk.financing = settings.account.financing / settings.periods_per_year;
   walk.delay = static_cast<Index>(settings.account.delay);
+  if (settings.ahead) walk.begin = returns.rows() - 1;
   walk.validate(returns.rows());
-  if (const std::string& file = settings.account.tradable; !file.empty())
-    walk.frozen =
-        frozen_names(market::read_panel(file, market::PanelKind::prices, market::Cells::raw), file,
-                     returns, walk.first_traded() - 1);
+  walk.frozen = frozen_names(settings, returns, walk.first_decided() - 1);
+  if (settings.prices) walk.shares = share_settings(settings, returns);
   return walk;
 }
 
@@ -76,10 +80,25 @@ WalkSettings walk_settings(const BacktestSettings& settings, const market::Panel
 std::shared_ptr<const trade::CostBook> cost_book(const BacktestSettings& settings,
                                                  const market::Panel& returns,
                                                  const WalkSettings& walk) {
-  const Index first_trade = walk.first_traded() - 1;
+  const Index first_trade = walk.first_decided() - 1;
   return std::make_shared<const trade::CostBook>(
       settings.account.cost_bps, returns.tickers, returns.left_out,
       first_trade < 0 ? kBeforeAllDates : std::string_view(returns.dates[at(first_trade)]));
+}
+
+// Who may be held when. Who is a member on the first decision is known.
+void take_members(const BacktestSettings& settings, const market::Panel& returns,
+                  WalkSettings& walk, std::vector<std::string>& warnings) {
+  if (settings.members.empty()) return;
+  const market::MemberBook book(settings.members);
+  walk.members = book.states(returns.dates, returns.tickers, returns.left_out);
+  const Index first = walk.first_decided();
+  if (first > 0)
+    book.check_first(returns.dates[at(first - 1)],
+                     std::span(walk.members).subspan(at(first * returns.n()), at(returns.n())));
+  for (std::string& warning :
+       book.warnings(returns.dates, returns.tickers, returns.left_out, !settings.gaps))
+    warnings.push_back(std::move(warning));
 }
 
 // The same without an account: decisions are compared, not what they cost.
@@ -88,14 +107,14 @@ WalkSettings without_account(WalkSettings walk) {
   walk.short_fee = walk.financing = 0.0;
   walk.delay = 0;
   walk.frozen.clear();
+  walk.shares.reset();
   return walk;
 }
 
 // The rows of the panel that decisions are made at.
 std::vector<Index> decision_rows(const WalkSettings& walk, const market::Panel& returns) {
-  std::vector<Index> rows;
-  for (Index row = walk.first_traded(); row < returns.rows(); row += walk.rebalance)
-    rows.push_back(row - 1);
+  std::vector<Index> rows = walk.decided_rows(returns.rows());
+  for (Index& row : rows) --row;
   return rows;
 }
 
@@ -112,27 +131,33 @@ BootstrapSettings fitted(BootstrapSettings settings, const Run& run, Index perio
 }
 
 // Of a framework that learns nothing.
-std::unique_ptr<const SignalSource> source_of(const BacktestSettings& settings,
-                                              const market::Panel& returns,
-                                              const WalkSettings& walk,
-                                              const market::Panel* signal) {
+std::unique_ptr<const SignalSource> plain_source(const BacktestSettings& settings,
+                                                 const market::Panel& returns,
+                                                 const WalkSettings& walk,
+                                                 const market::Panel* signal) {
   const learn::FrameworkInfo& framework = learn::info(settings.framework);
   if (framework.needs_file) {
     const std::vector<Index> rows = decision_rows(walk, returns);
     const trade::Ruling ruling = ruling_of(settings);
     return std::make_unique<GivenSignal>(
-        *signal, returns, rows, settings.gaps,
+        *signal, returns, rows,
+        [&](Index row, Index asset) {
+          return settings.gaps || !walk.is_member(row, asset, returns.n());
+        },
         ruling.normalizes() ? remembered_rows(rows, trade::Memory(ruling.memory).rows(),
                                               std::max<Index>(0, walk.min_history - 1))
                             : std::vector<Index>());
   }
   if (framework.training_mean)
-    return std::make_unique<TrainingMean>(returns.matrix().middle_rows(0, walk.first_row));
+    return std::make_unique<TrainingMean>(
+        returns.matrix().middle_rows(0, walk.first_row),
+        std::min<Index>(walk.first_row,
+                        settings.lookback.all ? risk::kWindowRows : settings.lookback.count));
   return std::make_unique<RollingMean>();
 }
 
 // The settings of a training as the rest of the settings has them.
-LearnedSettings learned_settings(const BacktestSettings& settings, Index training,
+LearnedSettings learned_settings(const BacktestSettings& settings, const WalkSettings& walk,
                                  std::shared_ptr<const trade::CostBook> costs) {
   LearnedSettings out;
   if (settings.train_at_account_costs) out.costs = std::move(costs);
@@ -143,7 +168,8 @@ LearnedSettings learned_settings(const BacktestSettings& settings, Index trainin
   out.training.form = settings.form;
   if (!learn::info(settings.framework).decides) out.training.alpha = 0.0;
   out.periods_per_year = settings.periods_per_year;
-  out.training_rows = training;
+  out.training_rows = walk.first_row;
+  out.members = walk.members;
   out.retrain = static_cast<Index>(settings.retrain);
   if (const trade::Ruling ruling = ruling_of(settings); ruling.normalizes())
     out.memory = ruling.memory;
@@ -195,61 +221,16 @@ std::unique_ptr<OptimizerPolicy> policy_of(const BacktestSettings& settings,
   return policy;
 }
 
-void warn(BacktestResult& result, trade::Rule rule) {
-  const Run& run = result.run;
-  const auto say = [&](std::string text) { result.warnings.push_back(std::move(text)); };
-  const auto with = [&](PeriodStatus status) { return std::ranges::count(run.status, status); };
-  if (run.ruined())
-    say(fmt::format("ruin: the return on {} is {:.4g}, all wealth is lost, and trading stops there",
-                    run.dates.back(), run.returns.back()));
-  if (const auto count = with(PeriodStatus::invalid_input); count > 0)
-    say(fmt::format(
-        "{} of {} decisions could not be made (no asset moves in the window, or numbers "
-        "are out of range): {}",
-        count, run.n_decisions,
-        rule == trade::Rule::none ? "cash was held" : "what was held was kept"));
-  if (const auto count = with(PeriodStatus::infeasible); count > 0)
-    say(fmt::format(
-        "the limits could not hold together at {} of {} decisions: what broke them least was held",
-        count, run.n_decisions));
-  if (const auto count = with(PeriodStatus::not_converged); count > 0)
-    say(fmt::format("{} of {} decisions stopped before they converged; the best found was held",
-                    count, run.n_decisions));
-  if (const auto count = std::ranges::count_if(
-          run.gross, [](double gross) { return gross > solve::kAbsurdGross; });
-      count > 0)
-    say(fmt::format(
-        "the gross exposure is up to {:.3g} times the wealth ({} of {} periods above {:g}): what "
-        "is held hardly moves, and its risk may be the rounding of prices; leave such assets out, "
-        "or use ‹--sizing gross›",
-        std::ranges::max(run.gross), count, run.gross.size(), solve::kAbsurdGross));
-  if (run.n_jittered > 0)
-    say(
-        fmt::format("the covariance was nearly singular at {} of {} decisions and needed jitter; "
-                    "more ‹--shrinkage›, a longer ‹--lookback› or fewer assets would avoid it",
-                    run.n_jittered, run.n_decisions));
-  if (result.metrics.n_periods < 2)
-    say(fmt::format("the statistics cover {} period{}: a Sharpe ratio needs 2 at least",
-                    result.metrics.n_periods, result.metrics.n_periods == 1 ? "" : "s"));
-  else if (std::isnan(result.metrics.sharpe))
-    say("the returns do not vary: there is no Sharpe ratio");
-}
-
-// A panel and settings that fit each other, before any decision.
-struct Ready {
-  market::Panel returns;          // without the benchmark, with the columns of the model
-  std::vector<double> benchmark;  // empty: none
-  WalkSettings walk;
-  std::shared_ptr<const trade::CostBook> costs;
-  std::vector<Index> rows;  // that decisions are made at
-};
+}  // namespace
 
 Ready ready(const market::Panel& panel, const BacktestSettings& settings,
             const market::Panel* signal, const learn::Model* model, BacktestResult& result) {
   check_settings(settings, signal, model);
   Ready out;
   out.returns = panel;
-  if (!settings.benchmark.empty()) out.benchmark = take_column(out.returns, settings.benchmark);
+  out.benchmark = take_benchmark(settings.benchmark, out.returns);
+  result.benchmark = out.benchmark.name;
+  for (const std::string& warning : out.benchmark.warnings) result.warnings.push_back(warning);
   if (model != nullptr) out.returns = match_model(out.returns, *model, result.warnings);
   if (model != nullptr && model->settings.mandate.limits && !settings.limits)
     result.warnings.push_back(
@@ -260,17 +241,20 @@ Ready ready(const market::Panel& panel, const BacktestSettings& settings,
   out.walk = walk_settings(settings, out.returns, result.training_rows);
   out.costs = cost_book(settings, out.returns, out.walk);
   if (out.costs->any()) out.walk.costs = out.costs;
-  check_bootstrap(settings.bootstrap, out.walk, out.returns.rows());
+  take_members(settings, out.returns, out.walk, result.warnings);
+  if (!settings.ahead) check_bootstrap(settings.bootstrap, out.walk, out.returns.rows());
   out.rows = decision_rows(out.walk, out.returns);
   return out;
 }
+
+namespace {
 
 Expectations expectations_of(const Ready& ready, const BacktestSettings& settings,
                              const learn::Model* model, const Threads& threads,
                              const Control& control) {
   return learned_expectations(ready.returns, ready.rows,
-                              learned_settings(settings, ready.walk.first_row, ready.costs), model,
-                              threads, control);
+                              learned_settings(settings, ready.walk, ready.costs), model, threads,
+                              control);
 }
 
 Run oracle_of(const Ready& ready, const BacktestSettings& settings, const Threads& threads,
@@ -281,22 +265,48 @@ Run oracle_of(const Ready& ready, const BacktestSettings& settings, const Thread
   return walk_forward(ready.returns, *policy, without_account(ready.walk), threads, control);
 }
 
-// The walk and everything after it.
-void run_through(const Ready& ready, const BacktestSettings& settings,
-                 std::unique_ptr<const SignalSource> source, const Run* oracle,
-                 const Threads& threads, const Control& control, BacktestResult& result) {
-  control.begin("deciding");
-  const auto policy = policy_of(settings, ready.returns, ready.walk, std::move(source));
+}  // namespace
+
+std::unique_ptr<const SignalSource> source_of(const Ready& ready, const BacktestSettings& settings,
+                                              const market::Panel* signal,
+                                              const learn::Model* model, const Threads& threads,
+                                              const Control& control,
+                                              std::vector<TrainingRecord>& trainings) {
+  if (learn::learns(settings.framework)) {
+    Expectations learned = expectations_of(ready, settings, model, threads, control);
+    trainings = std::move(learned.trainings);
+    return std::make_unique<GivenSignal>(ready.returns, learned.rows, std::move(learned.values));
+  }
+  if (!solve::optimizer_named(settings.optimizer).needs.signal) return nullptr;
+  return plain_source(settings, ready.returns, ready.walk, signal);
+}
+
+std::unique_ptr<const Policy> trading_policy(const Ready& ready, const BacktestSettings& settings,
+                                             std::unique_ptr<const SignalSource> source,
+                                             const Threads& threads, const Control& control) {
+  auto policy = policy_of(settings, ready.returns, ready.walk, std::move(source));
   const trade::Ruling ruling = ruling_of(settings);
   const solve::OptimizerInfo& optimizer = solve::optimizer_named(settings.optimizer);
   if (settings.decision == DecisionKind::exact)
     policy->trade_by({.ruling = ruling,
                       .optimizer = &optimizer,
                       .periods_per_year = settings.periods_per_year,
-                      .frozen = !ready.walk.frozen.empty()});
+                      .frozen = !ready.walk.frozen.empty(),
+                      .reasons = settings.ahead});
   // A learned signal has its memory already.
   if (ruling.normalizes() && optimizer.needs.signal && !learn::learns(settings.framework))
     policy->remember(ready.returns, ready.walk, ruling.memory, threads, control);
+  return policy;
+}
+
+namespace {
+
+// The walk and everything after it.
+void run_through(const Ready& ready, const BacktestSettings& settings,
+                 std::unique_ptr<const SignalSource> source, const Run* oracle,
+                 const Threads& threads, const Control& control, BacktestResult& result) {
+  control.begin("deciding");
+  const auto policy = trading_policy(ready, settings, std::move(source), threads, control);
   Companions beside;
   result.run = walk_forward(ready.returns, *policy, ready.walk, threads, control, &beside);
   result.delayed_returns = std::move(beside.delayed);
@@ -304,18 +314,18 @@ void run_through(const Ready& ready, const BacktestSettings& settings,
   if (learn::learns(settings.framework))
     result.regret = regret(
         result.run, oracle != nullptr ? *oracle : oracle_of(ready, settings, threads, control));
-  if (!ready.benchmark.empty())
-    result.run.benchmark = benchmark_over(result.run, ready.benchmark, settings.benchmark);
+  if (!ready.benchmark.name.empty()) result.run.benchmark = ready.benchmark.over(result.run);
 
   Track track = result.run.track(settings.periods_per_year);
   track.delayed = result.delayed_returns;
   track.equal = result.equal_returns;
   result.metrics = metrics(track);
+  result.aim = volatility_aim(settings, result);
   const BootstrapSettings bootstrap =
       fitted(settings.bootstrap, result.run, result.metrics.n_periods);
   result.statistics = sharpe_statistics(excess_returns(track), settings.trials, bootstrap, threads);
   result.after_costs = after_costs(track, bootstrap, threads);
-  warn(result, ruling.rule);
+  warn_of_run(result, ruling_of(settings).rule);
 }
 
 void check_expectations(const Expectations& given, const Ready& ready,
@@ -338,8 +348,7 @@ double check_backtest(const market::Panel& panel, const BacktestSettings& settin
   const Ready prepared = ready(panel, settings, nullptr, nullptr, unused);
   static_cast<void>(limits_of(settings, prepared.returns));
   if (learn::learns(settings.framework))
-    check_learning(prepared.returns,
-                   learned_settings(settings, prepared.walk.first_row, prepared.costs));
+    check_learning(prepared.returns, learned_settings(settings, prepared.walk, prepared.costs));
   if (settings.account.cost_bps.file.empty()) return settings.account.cost_bps.number;
   const std::span<const std::string> dates = prepared.returns.dates;
   const Index first = std::max<Index>(0, prepared.walk.first_traded() - 1);
@@ -368,15 +377,8 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
                         const learn::Model* model) {
   BacktestResult result;
   const Ready prepared = ready(panel, settings, signal, model, result);
-  std::unique_ptr<const SignalSource> source;
-  if (learn::learns(settings.framework)) {
-    Expectations learned = expectations_of(prepared, settings, model, threads, control);
-    source =
-        std::make_unique<GivenSignal>(prepared.returns, learned.rows, std::move(learned.values));
-    result.trainings = std::move(learned.trainings);
-  } else if (solve::optimizer_named(settings.optimizer).needs.signal) {
-    source = source_of(settings, prepared.returns, prepared.walk, signal);
-  }
+  std::unique_ptr<const SignalSource> source =
+      source_of(prepared, settings, signal, model, threads, control, result.trainings);
   run_through(prepared, settings, std::move(source), nullptr, threads, control, result);
   return result;
 }

@@ -1,4 +1,4 @@
-// A ticker that a backtest is compared with, and does not hold.
+// What a run is compared with: a column of the panel, or a file.
 #pragma once
 
 #include <string>
@@ -9,12 +9,20 @@
 
 namespace sharpen::backtest {
 
-// The column of the benchmark, taken out of the panel. Throws InputError if it is not there, or
-// alone.
-std::vector<double> take_column(market::Panel& returns, const std::string& ticker);
+struct Benchmark {
+  std::string name;             // ticker, or title of the file's column; "": none
+  std::vector<double> returns;  // (rows of the panel), NaN where it has none
+  std::vector<std::string> warnings = {};
 
-// Its returns over the periods of a run, of all of them. Throws InputError for one that is missing.
-std::vector<double> benchmark_over(const Run& run, const std::vector<double>& all,
-                                   const std::string& ticker);
+  // Over the periods of a run. Throws InputError for one that it lacks.
+  std::vector<double> over(const Run& run) const;
+};
+
+// `asked`: a ticker, which leaves the panel; else a file, or its text (anything with a line break),
+// of one column: returns if many of them are not positive or all are small, gross returns if they
+// jump about 1, else prices, which must be positive. Its rows are matched by
+// date, and what lies between two dates of the panel is compounded. Throws InputError for what is
+// neither.
+Benchmark take_benchmark(const std::string& asked, market::Panel& returns);
 
 }  // namespace sharpen::backtest

@@ -69,15 +69,16 @@ std::vector<Index> matched_rows(const market::Panel& signal, const market::Panel
 }  // namespace
 
 GivenSignal::GivenSignal(const market::Panel& signal, const market::Panel& returns,
-                         std::span<const Index> rows, bool gaps_allowed,
+                         std::span<const Index> rows,
+                         const std::function<bool(Index row, Index asset)>& may_lack,
                          std::span<const Index> optional)
     : n_(returns.n()), slot_(at(returns.rows()), -1) {
   const std::vector<Index> columns = matched_columns(signal, returns);
   const std::vector<Index> from = matched_rows(signal, returns, rows);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ConstVec values = signal.matrix().row(from[i]);
-    for (std::size_t j = 0; j < columns.size() && !gaps_allowed; ++j)
-      if (!std::isfinite(values[at(columns[j])]))
+    for (std::size_t j = 0; j < columns.size(); ++j)
+      if (!std::isfinite(values[at(columns[j])]) && !may_lack(rows[i], static_cast<Index>(j)))
         throw InputError(fmt::format(
             "the signal has no value for ticker {} on {}; fill it, or use ‹--universe available›",
             printable(returns.tickers[j]), signal.dates[at(from[i])]));

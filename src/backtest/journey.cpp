@@ -58,7 +58,17 @@ Journey::Journey(const market::Panel& returns, const WalkSettings& settings, Ind
       run_(run),
       account_(returns.n()),
       target_(at(returns.n())),
-      expected_(at(returns.n())) {
+      expected_(at(returns.n())),
+      wealth_(settings.shares ? settings.shares->wealth : 1.0) {
+  if (!settings.weights.empty()) account_.hold(settings.weights);
+  if (settings.shares) {
+    rounder_.emplace(settings.shares->lots, returns.n());
+    shares_ = settings.shares->shares;
+    shares_.resize(at(returns.n()), 0.0);
+    prices_.assign(at(returns.n()), kNotComputed);
+    // Prices of names that have none any more.
+    for (Index row = 0; row < row_; ++row) note_prices(row);
+  }
   if (run_ == nullptr) return;
   run_->weights_begin.push_back(0);
   run_->trades_begin.push_back(0);
@@ -66,9 +76,63 @@ Journey::Journey(const market::Panel& returns, const WalkSettings& settings, Ind
 
 void Journey::advance_to(Index end) {
   for (; row_ < end && !ruined_; ++row_) {
+    if (rounder_) value_shares(row_);
     const Index since = row_ - settings_.first_traded();
-    if (since >= 0 && since % settings_.rebalance == 0) decide(row_, since / settings_.rebalance);
+    if (since >= 0 && since % settings_.rebalance == 0) decide(row_, next_++);
     live(row_);
+  }
+  if (run_ == nullptr) return;
+  run_->last_weights.assign(account_.weights().begin(), account_.weights().end());
+  run_->last_wealth = wealth_;
+  if (!rounder_ || row_ == 0) return;
+  note_prices(row_);
+  run_->last_shares = shares_;
+  run_->last_cash = cash();
+}
+
+void Journey::note_prices(Index row) {
+  const ConstMat all(settings_.shares->prices.data(), panel_.rows() + 1, panel_.n());
+  for (std::size_t j = 0; j < prices_.size(); ++j)
+    if (const double price = all(row, static_cast<Index>(j)); price > 0.0) prices_[j] = price;
+}
+
+void Journey::value_shares(Index row) {
+  note_prices(row);
+  for (std::size_t j = 0; j < shares_.size(); ++j)
+    target_[j] = shares_[j] == 0.0 ? 0.0 : shares_[j] * prices_[j] / wealth_;
+  account_.hold(target_);
+}
+
+double Journey::cash() const {
+  double rest = wealth_ - settings_.shares->elsewhere;
+  for (std::size_t j = 0; j < shares_.size(); ++j)
+    if (shares_[j] != 0.0) rest -= shares_[j] * prices_[j];
+  return rest;
+}
+
+void Journey::round_target(Index row) {
+  const ConstVec held = account_.weights();
+  rounder_->run({.shares = shares_,
+                 .prices = prices_,
+                 .wealth = wealth_,
+                 .cash = cash(),
+                 .owed = settings_.shares->owed},
+                held, target_, costs_before(settings_.costs.get(), panel_, row));
+  for (std::size_t j = 0; j < shares_.size(); ++j) {
+    const double shares = rounder_->shares()[j];
+    target_[j] = shares == shares_[j] ? held[j] : shares * prices_[j] / wealth_;
+  }
+}
+
+// Before shares_ are those that will be held.
+void Journey::note_trades() {
+  const ConstVec held = account_.weights();
+  for (std::size_t j = 0; j < target_.size(); ++j) {
+    if (target_[j] == held[j]) continue;
+    run_->trades.push_back({static_cast<Index>(j), held[j], target_[j]});
+    if (!rounder_) continue;
+    run_->traded_shares.push_back(rounder_->shares()[j] - shares_[j]);
+    run_->traded_prices.push_back(prices_[j]);
   }
 }
 
@@ -78,7 +142,10 @@ std::span<const char> Journey::fixed_before(Index row) const {
 }
 
 void Journey::decide(Index row, Index i) {
-  Standing standing{.holdings = account_.weights(), .costs = {}, .fixed = fixed_before(row)};
+  Standing standing{.holdings = account_.weights(),
+                    .costs = {},
+                    .fixed = fixed_before(row),
+                    .outside = settings_.outside};
   const trade::CostBook* believed =
       settings_.decision_costs ? settings_.decision_costs.get() : settings_.costs.get();
   standing.costs = costs_before(believed, panel_, row);
@@ -105,6 +172,9 @@ bool Journey::set_target(Index row, const Order* filled) {
   for (std::size_t j = 0; row > 0 && j < target_.size(); ++j) {
     if (!fixed.empty() && fixed[j] != 0) {
       target_[j] = held[j];
+    } else if (filled != nullptr &&
+               !settings_.is_member(row - 1, static_cast<Index>(j), panel_.n())) {
+      target_[j] = 0.0;  // it was one when the decision was made, and has left since
     } else if (target_[j] != 0.0 &&
                !std::isfinite(panel_.matrix()(row - 1, static_cast<Index>(j)))) {
       target_[j] = 0.0;
@@ -121,12 +191,9 @@ void Journey::live(Index row) {
   const bool sold = set_target(row, filled);
   PeriodStatus status = filled_any_ ? PeriodStatus::held : PeriodStatus::idle;
   if (fills) status = period_status(filled->decision.outcome.status);
-  if (run_ != nullptr) {
-    const ConstVec held = account_.weights();
-    for (std::size_t j = 0; j < target_.size(); ++j)
-      if (target_[j] != held[j])
-        run_->trades.push_back({static_cast<Index>(j), held[j], target_[j]});
-  }
+  if (rounder_) round_target(row);
+  if (run_ != nullptr) note_trades();
+  if (rounder_) std::ranges::copy(rounder_->shares(), shares_.begin());
   const trade::Period period =
       account_.live(target_, panel_.matrix().row(row),
                     {.trading = costs_before(settings_.costs.get(), panel_, row),
@@ -134,6 +201,7 @@ void Journey::live(Index row) {
                      .financing = settings_.financing,
                      .risk_free = settings_.risk_free});
   ruined_ = period.ruined;
+  wealth_ *= std::max(0.0, 1.0 + period.net());
   net_.push_back(period.net());
   if (run_ != nullptr) {
     if (fills) count(filled->decision);
@@ -147,6 +215,7 @@ void Journey::count(const Decision& filled) {
   run_->n_jittered += filled.outcome.jittered();
   run_->n_certified += filled.certified;
   run_->iterations += filled.iterations;
+  run_->reasons = filled.reasons;
 }
 
 void Journey::record(Index row, const trade::Period& period, bool traded, PeriodStatus status) {
@@ -167,7 +236,13 @@ void Journey::record(Index row, const trade::Period& period, bool traded, Period
   run.largest.push_back(e.largest);
   run.status.push_back(status);
   for (std::size_t j = 0; j < target_.size(); ++j)
-    if (target_[j] != 0.0) run.weights.push_back({static_cast<Index>(j), target_[j]});
+    if (target_[j] != 0.0) {
+      run.weights.push_back({static_cast<Index>(j), target_[j]});
+      if (rounder_) run.shares.push_back(shares_[j]);
+    }
+  run.curbs.resize(rounder_ ? target_.size() : 0);
+  for (std::size_t j = 0; j < run.curbs.size(); ++j)
+    run.curbs[j] = rounder_->curb(static_cast<Index>(j));
   run.weights_begin.push_back(static_cast<Index>(run.weights.size()));
   run.trades_begin.push_back(static_cast<Index>(run.trades.size()));
 }

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "sharpen/backtest/walk_forward.hpp"
@@ -15,8 +16,8 @@ class Journey {
   // Makes decision i of the walk.
   using Decide = std::function<void(Index i, const Standing& standing, Decision& out)>;
 
-  // From `first_row` of the panel, all in cash. run: gets the columns of the run; null: only the
-  // returns are kept. What is referred to must outlive the journey.
+  // From `first_row` of the panel, with what the settings say is held. run: gets the columns of the
+  // run; null: only the returns are kept. What is referred to must outlive the journey.
   Journey(const market::Panel& returns, const WalkSettings& settings, Index first_row, Index delay,
           Decide decide, Run* run);
 
@@ -43,10 +44,18 @@ class Journey {
   std::span<const char> fixed_before(Index row) const;
   void record(Index row, const trade::Period& period, bool traded, PeriodStatus status);
   void count(const Decision& filled);
+  // Where shares are counted: what they are worth before `row`; and what is held of the target, in
+  // whole lots.
+  void note_prices(Index row);
+  void value_shares(Index row);
+  void round_target(Index row);
+  void note_trades();
+  double cash() const;
 
   const market::Panel& panel_;
   const WalkSettings& settings_;
   Index row_, delay_;
+  Index next_ = 0;  // decision
   Decide decide_;
   Run* run_;
   trade::Account account_;
@@ -54,6 +63,9 @@ class Journey {
   std::vector<double> target_;    // (n)
   std::vector<double> expected_;  // (n) what will be held when all orders are filled
   std::vector<double> net_;
+  std::optional<trade::LotRounder> rounder_;  // none: weights only
+  std::vector<double> shares_, prices_;       // (n), the last prices there are
+  double wealth_;
   bool filled_any_ = false, ruined_ = false;
 };
 

@@ -41,60 +41,32 @@ std::vector<double> some_columns(ConstMat rows, std::span<const Index> columns) 
   return out;
 }
 
-market::Panel first_rows(const market::Panel& returns, Index rows, std::span<const Index> columns) {
-  market::Panel out;
-  out.dates.assign(returns.dates.begin(), returns.dates.begin() + rows);
-  for (const Index j : columns) out.tickers.push_back(returns.tickers[at(j)]);
-  out.left_out = returns.left_out;
-  for (Index j = 0; j < returns.n(); ++j)
-    if (!std::ranges::binary_search(columns, j)) out.left_out.push_back(returns.tickers[at(j)]);
-  out.values = some_columns(returns.matrix().middle_rows(0, rows), columns);
-  return out;
-}
-
-// A shared network knows any asset. One that was not there to learn a scale from gets the root mean
-// square of the others'.
-void extend(learn::Model& model, const market::Panel& returns, std::span<const Index> known) {
-  const learn::Scaling learned = model.scaling;
-  const double scale = learned.unit();  // so that the unit stays what it was
-  model.tickers = returns.tickers;
-  model.scaling.mean.assign(at(returns.n()), 0.0);
-  model.scaling.scale.assign(at(returns.n()), scale);
-  for (std::size_t j = 0; j < known.size(); ++j) {
-    model.scaling.mean[at(known[j])] = learned.mean[j];
-    model.scaling.scale[at(known[j])] = learned.scale[j];
-  }
-}
-
 // What a training sees, and how it is trained.
 struct TrainingPart {
-  std::vector<Index> columns;  // of the panel
   market::Panel returns;
   learn::TrainSettings settings;
+  std::span<const char> members;
 };
 
 TrainingPart training_part(const market::Panel& returns, Index rows,
                            const LearnedSettings& settings) {
-  std::vector<Index> columns = complete_columns(returns.matrix().middle_rows(0, rows));
-  if (columns.empty())
-    throw InputError(fmt::format("no asset has returns throughout the training part, {} to {}",
-                                 returns.dates.front(), returns.dates[at(rows - 1)]));
-  market::Panel part = first_rows(returns, rows, columns);
-  learn::TrainSettings own = settings.training;
-  // A count that these assets cannot fill is no mistake: there may be more of them later.
-  if (settings::CountOrShare& k = own.mandate.k; k.percent == 0.0)
-    k.count = solve::names_to_hold(k, part.n());
-  if (settings.costs) own.train_cost_bps = settings.costs->mean_bps(part.dates);
-  return {std::move(columns), std::move(part), std::move(own)};
+  TrainingPart out;
+  out.returns.tickers = returns.tickers;
+  out.returns.left_out = returns.left_out;
+  out.returns.dates.assign(returns.dates.begin(), returns.dates.begin() + rows);
+  out.returns.values.assign(returns.values.begin(), returns.values.begin() + rows * returns.n());
+  out.settings = settings.training;
+  if (settings.costs) out.settings.train_cost_bps = settings.costs->mean_bps(out.returns.dates);
+  const std::span<const char> members(settings.members);
+  out.members = members.first(members.empty() ? 0 : at((rows + 1) * returns.n()));
+  return out;
 }
 
 learn::Model train_on(const market::Panel& returns, Index rows, const LearnedSettings& settings,
                       const Threads& threads, const Control& control) {
   const TrainingPart part = training_part(returns, rows, settings);
-  learn::Model model =
-      learn::train(part.returns, part.settings, settings.periods_per_year, threads, {control});
-  extend(model, returns, part.columns);
-  return model;
+  return learn::train(part.returns, part.settings, settings.periods_per_year, threads, {control},
+                      part.members);
 }
 
 // What is wanted of a model: signals at decision rows, as they are or remembered.
@@ -159,11 +131,14 @@ void fill(const learn::Model& model, const market::Panel& returns, std::span<con
 
 // Rows in pieces of the same assets, few enough to hold their covariances.
 void fill_all(const learn::Model& model, const market::Panel& returns, std::span<const Index> rows,
-              const learn::TrainSettings& risks, const Threads& threads, const Control& control,
-              Wanted& wanted) {
+              const learn::TrainSettings& risks, std::span<const char> members,
+              const Threads& threads, const Control& control, Wanted& wanted) {
   const Index T = model.settings.lookback;
   const auto assets_at = [&](Index row) {
-    return complete_columns(returns.matrix().middle_rows(row + 1 - T, T));
+    std::vector<Index> assets = complete_columns(returns.matrix().middle_rows(row + 1 - T, T));
+    if (!members.empty())
+      std::erase_if(assets, [&](Index j) { return members[at((row + 1) * returns.n() + j)] == 0; });
+    return assets;
   };
   for (std::size_t begin = 0; begin < rows.size();) {
     control.ask();
@@ -244,7 +219,7 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
           .remembering = remembering ? &*remembering : nullptr};
       const std::vector<Index> seen = remembered_rows(
           wanted.decisions, remembering ? remembering->rows() : 1, model.settings.lookback - 1);
-      fill_all(model, returns, seen, settings.training, threads, control, wanted);
+      fill_all(model, returns, seen, settings.training, settings.members, threads, control, wanted);
       done = end;
     }
     next_training += settings.retrain;
@@ -254,7 +229,7 @@ Expectations learned_expectations(const market::Panel& returns, std::span<const 
 
 void check_learning(const market::Panel& returns, const LearnedSettings& settings) {
   const TrainingPart part = training_part(returns, settings.training_rows, settings);
-  learn::check_training(part.returns, part.settings);
+  learn::check_training(part.returns, part.settings, part.members);
 }
 
 std::unique_ptr<const SignalSource> hindsight(const market::Panel& returns,

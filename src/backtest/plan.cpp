@@ -36,11 +36,13 @@ Index window_length(const Policy& policy, const WalkSettings& settings, Index en
   return settings.lookback == WalkSettings::kAllRows ? end : std::min(end, settings.lookback);
 }
 
-std::vector<Index> assets_of(const Gaps& gaps, const Policy& policy, Index n, Index start,
-                             Index end) {
+std::vector<Index> assets_of(const Gaps& gaps, const Policy& policy, const WalkSettings& settings,
+                             Index n, Index start, Index end) {
   std::vector<Index> assets;
   for (Index j = 0; j < n; ++j)
-    if (gaps.complete(j, start, end) && policy.usable(end - 1, j)) assets.push_back(j);
+    if (gaps.complete(j, start, end) && policy.usable(end - 1, j) &&
+        settings.is_member(end - 1, j, n))
+      assets.push_back(j);
   return assets;
 }
 
@@ -62,13 +64,6 @@ std::vector<double> gathered(ConstMat rows, const std::vector<Index>& assets) {
 
 }  // namespace
 
-std::vector<Index> decision_ends(const WalkSettings& settings, Index rows) {
-  std::vector<Index> ends;
-  for (Index row = settings.first_traded(); row < rows; row += settings.rebalance)
-    ends.push_back(row);
-  return ends;
-}
-
 WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings,
                         std::vector<Index> ends) {
   WalkPlan plan{.ends = std::move(ends), .batches = {}};
@@ -80,7 +75,7 @@ WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettin
     const Index end = plan.ends[at(i)];
     const Index T = window_length(policy, settings, end);
     gaps.advance_to(end);
-    std::vector<Index> assets = assets_of(gaps, policy, returns.cols, end - T, end);
+    std::vector<Index> assets = assets_of(gaps, policy, settings, returns.cols, end - T, end);
     PlannedBatch* last = plan.batches.empty() ? nullptr : &plan.batches.back();
     const bool same = last != nullptr && *last->assets == assets;
     const Index most =

@@ -23,9 +23,6 @@ struct WalkPlan {
   std::vector<PlannedBatch> batches;
 };
 
-// The ends of a walk's decisions.
-std::vector<Index> decision_ends(const WalkSettings& settings, Index rows);
-
 // Batches depend on the data and the settings only, never on the number of threads.
 WalkPlan plan_decisions(ConstMat returns, const Policy& policy, const WalkSettings& settings,
                         std::vector<Index> ends);

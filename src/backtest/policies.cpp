@@ -1,6 +1,7 @@
 #include "sharpen/backtest/policies.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sharpen/backtest/walk_forward.hpp"
 #include "sharpen/base/threads.hpp"
@@ -39,9 +40,22 @@ void RollingMean::expected_returns(const WindowBatch& batch, Index i, Vec mu) co
   column_means(batch.window(i), mu);
 }
 
-TrainingMean::TrainingMean(ConstMat training) : mean_(at(training.cols)) {
+TrainingMean::TrainingMean(ConstMat training, Index least) : mean_(at(training.cols)) {
   column_means(training, mean_);
+  for (Index j = 0; j < training.cols; ++j) {
+    if (!std::isnan(mean_[at(j)])) continue;
+    double sum = 0.0;
+    Index count = 0;
+    for (Index t = 0; t < training.rows; ++t)
+      if (const double r = training(t, j); std::isfinite(r)) {
+        sum += r;
+        ++count;
+      }
+    if (count >= std::max<Index>(1, least)) mean_[at(j)] = sum / static_cast<double>(count);
+  }
 }
+
+bool TrainingMean::has(Index, Index asset) const { return !std::isnan(mean_[at(asset)]); }
 
 void TrainingMean::expected_returns(const WindowBatch& batch, Index, Vec mu) const {
   for (std::size_t j = 0; j < mu.size(); ++j) mu[j] = mean_[at(batch.assets[j])];
@@ -87,8 +101,12 @@ OptimizerPolicy::~OptimizerPolicy() = default;
 void OptimizerPolicy::fix_covariance(ConstMat training) {
   for (Index t = 0; t < training.rows; ++t)
     training_.insert(training_.end(), training.row(t).begin(), training.row(t).end());
+  trained_.assign(at(training.cols), 1);
+  for (Index t = 0; t < training.rows; ++t)
+    for (Index j = 0; j < training.cols; ++j)
+      if (!std::isfinite(training(t, j))) trained_[at(j)] = 0;
   const Index rows = training.rows;
-  if (decider_.needs.risk)
+  if (decider_.needs.risk && std::ranges::find(trained_, 0) == trained_.end())
     fixed_risk_ = risk::from_windows({training_.data(), rows, training.cols}, rows,
                                      std::span(&rows, 1), risk_settings_, Threads(1));
 }
@@ -98,7 +116,8 @@ Index OptimizerPolicy::least_history() const {
 }
 
 bool OptimizerPolicy::usable(Index row, Index asset) const {
-  return source_ == nullptr || source_->has(row, asset);
+  return (source_ == nullptr || source_->has(row, asset)) &&
+         (trained_.empty() || trained_[at(asset)] != 0);
 }
 
 Index OptimizerPolicy::batch_size(Index m, Index T) const {
@@ -112,27 +131,43 @@ Index OptimizerPolicy::batch_size(Index m, Index T) const {
   return std::clamp(static_cast<Index>(most), Index{1}, kMostPerBatch);
 }
 
-std::unique_ptr<risk::Risk> OptimizerPolicy::own_risk(const WindowBatch& batch,
-                                                      const risk::RiskSettings& settings) const {
-  if (fixed_risk_) return nullptr;
-  return risk::from_windows(batch.returns, batch.lookback, batch.ends, settings, Threads(1),
-                            {.stop = batch.stop});
+OptimizerPolicy::BatchRisk OptimizerPolicy::risk_of(const WindowBatch& batch,
+                                                    const risk::RiskSettings& settings) const {
+  BatchRisk out;
+  const std::size_t m = batch.assets.size();
+  out.fixed = !training_.empty();
+  if (out.fixed && m < trained_.size())
+    for (std::size_t first = 0; first < training_.size(); first += trained_.size())
+      for (const Index asset : batch.assets) out.training.push_back(training_[first + at(asset)]);
+  if (!decider_.needs.risk) return out;
+  if (!out.fixed) {
+    out.own = risk::from_windows(batch.returns, batch.lookback, batch.ends, settings, Threads(1),
+                                 {.stop = batch.stop});
+  } else if (m < trained_.size()) {
+    const auto rows = static_cast<Index>(out.training.size() / m);
+    out.own = risk::from_windows({out.training.data(), rows, static_cast<Index>(m)}, rows,
+                                 std::span(&rows, 1), settings, Threads(1), {.stop = batch.stop});
+  }
+  out.risk = out.own ? out.own.get() : fixed_risk_.get();
+  return out;
 }
 
 solve::Problem OptimizerPolicy::problem(const WindowBatch& batch, Index i,
-                                        const risk::Risk* own) const {
+                                        const BatchRisk& risk) const {
   const auto m = static_cast<Index>(batch.assets.size());
   solve::Problem out{.n = m,
                      .k = solve::names_to_hold(settings_.k, m),
-                     .risk = fixed_risk_ ? fixed_risk_.get() : own,
-                     .sample = fixed_risk_ ? 0 : i,
+                     .risk = risk.risk,
+                     .sample = risk.sample(i),
                      .assets = batch.assets,
                      .row = batch.decision_row(i),
                      .stop = batch.stop};
   if (decider_.needs.plain)
-    out.window = training_.empty()
-                     ? batch.window(i)
-                     : ConstMat(training_.data(), static_cast<Index>(training_.size()) / m, m);
+    out.window =
+        !risk.fixed ? batch.window(i)
+        : risk.training.empty()
+            ? ConstMat(training_.data(), static_cast<Index>(training_.size()) / m, m)
+            : ConstMat(risk.training.data(), static_cast<Index>(risk.training.size()) / m, m);
   if (!months_.empty() && out.row >= 0) out.month = months_[at(out.row)];
   return out;
 }

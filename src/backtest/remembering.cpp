@@ -54,7 +54,7 @@ std::vector<Index> remembered_rows(std::span<const Index> decisions, Index memor
 void OptimizerPolicy::remember(const market::Panel& returns, const WalkSettings& walk, Index memory,
                                const Threads& threads, const Control& control) {
   Remembering remembering(memory, returns.n());
-  const std::vector<Index> decisions = decision_ends(walk, returns.rows());
+  const std::vector<Index> decisions = walk.decided_rows(returns.rows());
   const WalkPlan plan = plan_decisions(
       returns.matrix(), *this, walk,
       remembered_rows(decisions, remembering.rows(), std::max<Index>(1, walk.min_history)));
@@ -101,15 +101,15 @@ void OptimizerPolicy::directions(const WindowBatch& batch, std::vector<double>& 
   risk::RiskSettings plain = risk_settings_;
   // One solve of each sample pays for no dense factor: the choice is that of restrictions.
   plain.parts = {.lower = false, .root = false, .restriction = true};
-  const std::unique_ptr<risk::Risk> own = own_risk(batch, plain);
-  const risk::Risk& risk = fixed_risk_ ? *fixed_risk_ : *own;
+  const BatchRisk own = risk_of(batch, plain);
+  const risk::Risk& risk = *own.risk;
   const std::size_t m = batch.assets.size();
   q.assign(at(batch.size()) * m, kNaN);
   variances.assign(q.size(), kNaN);
   learn::Combiner combiner(risk);
   std::vector<double> mu(m);
   for (Index i = 0; i < batch.size(); ++i) {
-    const Index sample = fixed_risk_ ? 0 : i;
+    const Index sample = own.sample(i);
     if (risk.status(sample) != Status::ok) continue;
     source_->expected_returns(batch, i, mu);
     combiner.run_unscaled(risk, sample, {mu.data(), 1, static_cast<Index>(m)},

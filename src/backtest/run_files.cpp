@@ -12,6 +12,7 @@
 #include "market/calendar.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/trade/positions.hpp"
 
 namespace sharpen::backtest {
 
@@ -212,27 +213,52 @@ std::string returns_csv(const Run& run, ConstVec delayed, ConstVec equal) {
 
 std::string weights_csv(const Run& run, std::span<const std::string> tickers) {
   const std::vector<std::string> names = fields(tickers);
-  std::string out = "date,asset,weight\n";
+  const bool counted = !run.shares.empty();
+  std::string out = counted ? "date,asset,weight,shares\n" : "date,asset,weight\n";
   for (Index p = 0; p < run.periods(); ++p)
-    for (const Position& held : run.weights_of(p)) {
+    for (Index i = run.weights_begin[at(p)]; i < run.weights_begin[at(p + 1)]; ++i) {
+      const Position& held = run.weights[at(i)];
       out.append(run.dates[at(p)]).append(",");
       out.append(names[at(held.asset)]).append(",");
-      out.append(shortest(held.weight)).append("\n");
+      out.append(shortest(held.weight));
+      if (counted) out.append(",").append(trade::plain_number(run.shares[at(i)]));
+      out.append("\n");
     }
   return out;
 }
 
 std::string trades_csv(const Run& run, std::span<const std::string> tickers) {
   const std::vector<std::string> names = fields(tickers);
-  std::string out = "date,asset,from,to,trade\n";
+  const bool counted = !run.traded_shares.empty();
+  std::string out =
+      counted ? "date,asset,from,to,trade,price,shares\n" : "date,asset,from,to,trade\n";
   for (Index p = 0; p < run.periods(); ++p)
-    for (const Trade& trade : run.trades_of(p)) {
+    for (Index i = run.trades_begin[at(p)]; i < run.trades_begin[at(p + 1)]; ++i) {
+      const Trade& traded = run.trades[at(i)];
       out.append(run.dates[at(p)]).append(",");
-      out.append(names[at(trade.asset)]).append(",");
-      out.append(shortest(trade.from)).append(",").append(shortest(trade.to)).append(",");
-      out.append(shortest(trade.to - trade.from)).append("\n");
+      out.append(names[at(traded.asset)]).append(",");
+      out.append(shortest(traded.from)).append(",").append(shortest(traded.to)).append(",");
+      out.append(shortest(traded.to - traded.from));
+      if (counted)
+        out.append(",")
+            .append(shortest(run.traded_prices[at(i)]))
+            .append(",")
+            .append(trade::plain_number(run.traded_shares[at(i)]));
+      out.append("\n");
     }
   return out;
+}
+
+std::string last_positions_csv(const Run& run, std::span<const std::string> tickers) {
+  trade::Positions out{.in_shares = !run.last_shares.empty(), .date = run.dates.back()};
+  const std::vector<double>& held = out.in_shares ? run.last_shares : run.last_weights;
+  out.cash = out.in_shares ? run.last_cash : 1.0;
+  for (std::size_t j = 0; j < held.size(); ++j) {
+    if (held[j] == 0.0) continue;
+    out.holdings.push_back({.asset = tickers[j], .amount = held[j]});
+    if (!out.in_shares) out.cash -= held[j];
+  }
+  return trade::positions_csv(out);
 }
 
 std::string benchmark_csv(const Run& run) {

@@ -38,6 +38,10 @@ void check_learning(const BacktestSettings& settings, const learn::Model* model)
     throw InputError(
         "universe = available cannot go with network = joint, which needs every asset throughout; "
         "use network shared, or universe complete");
+  if (!settings.members.empty() && training.network == learn::NetworkKind::joint)
+    throw InputError(
+        "members cannot go with network = joint, which needs every asset throughout; use network "
+        "shared, or leave the members out");
   if (settings.lookback.all || settings.lookback.count != training.lookback)
     throw InputError(
         fmt::format("lookback must be {}, the length of the network's windows", training.lookback));
@@ -165,11 +169,6 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
   if (!takes_signal && signal != nullptr)
     throw InputError(fmt::format("a signal has no meaning for framework = {}; use framework signal",
                                  name(settings.framework)));
-  if (framework.training_mean && settings.gaps)
-    throw InputError(fmt::format(
-        "universe = available cannot go with framework = {}, whose mean of the training part "
-        "needs every asset throughout; use universe complete, or framework rolling",
-        framework.name));
   check_learning(settings, model);
   check_soft(settings);
   if (settings.min_history == 0 && optimizer.needs.history())

@@ -11,7 +11,7 @@ namespace sharpen::backtest {
 
 // Everything of a batch that does not depend on what is held.
 struct OptimizerPolicy::Batch : PreparedBatch {
-  std::unique_ptr<risk::Risk> own;    // null: none is needed, or there is one for all
+  BatchRisk risk;
   std::vector<double> mu;             // (B, m)
   std::vector<layer::Limits> limits;  // (B), if there are any; not about turnover
   std::vector<char> bound;            // (B) whether they could be had that day
@@ -60,7 +60,7 @@ class OptimizerPolicy::Trades : public Settler {
   void settle(const WindowBatch& batch, const PreparedBatch& prepared, Index i,
               const Standing& standing, Decision& out) override {
     const auto& ready = static_cast<const Batch&>(prepared);
-    solve::Problem problem = policy_.problem(batch, i, ready.own.get());
+    solve::Problem problem = policy_.problem(batch, i, ready.risk);
     if (!ready.mu.empty())
       problem.mu = std::span(ready.mu).subspan(at(i) * batch.assets.size(), batch.assets.size());
     if (!ready.bound.empty() && ready.bound[at(i)] == 0) return hold(batch, standing, out);
@@ -87,12 +87,17 @@ class OptimizerPolicy::Trades : public Settler {
                    answer_);
     take(answer_, batch.assets, out);
     out.keeps_unchanged = policy_.trading_.ruling.rule != trade::Rule::none;
+    out.reasons.clear();
+    if (!policy_.trading_.reasons) return;
+    out.reasons = trader_.reasons(
+        problem, *ideal, {.holdings = holdings_, .costs = costs_, .fixed = fixed_}, answer_);
+    for (trade::TradeReason& reason : out.reasons) reason.asset = batch.assets[at(reason.asset)];
   }
 
  private:
   // Names without a price, say, that cannot be traded.
   static trade::Standing::Outside outside(const WindowBatch& batch, const Standing& standing) {
-    trade::Standing::Outside out;
+    trade::Standing::Outside out = standing.outside;
     for (std::size_t j = 0; j < standing.fixed.size(); ++j) {
       const double weight = standing.holdings[j];
       if (standing.fixed[j] == 0 || weight == 0.0 ||
@@ -141,7 +146,7 @@ std::unique_ptr<Settler> OptimizerPolicy::settler() const {
 
 std::unique_ptr<PreparedBatch> OptimizerPolicy::prepare(const WindowBatch& batch) const {
   auto out = std::make_unique<Batch>();
-  if (decider_.needs.risk) out->own = own_risk(batch, risk_settings_);
+  out->risk = risk_of(batch, risk_settings_);
   std::unique_ptr<solve::Optimizer> fresh;
   if (!remembering_) fresh = decider_.make();
   solve::Optimizer& optimizer = remembering_ ? *remembering_ : *fresh;
@@ -154,7 +159,7 @@ std::unique_ptr<PreparedBatch> OptimizerPolicy::prepare(const WindowBatch& batch
   out->ideals.resize(at(batch.size()));
   for (Index i = 0; i < batch.size(); ++i) {
     ask(batch.stop);
-    solve::Problem problem = this->problem(batch, i, out->own.get());
+    solve::Problem problem = this->problem(batch, i, out->risk);
     if (decider_.needs.signal) {
       const Vec mu = std::span(out->mu).subspan(at(i) * m, m);
       source_->expected_returns(batch, i, mu);

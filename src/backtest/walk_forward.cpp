@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 
 #include "backtest/journey.hpp"
 #include "backtest/plan.hpp"
@@ -31,15 +32,16 @@ class Expedition {
         policy_(policy),
         settings_(settings),
         plan_(plan_decisions(returns.matrix(), policy, settings,
-                             decision_ends(settings, returns.rows()))),
+                             settings.decided_rows(returns.rows()))),
         conductor_(control, static_cast<Index>(plan_.ends.size())) {}
 
   Run run(const Threads& threads, Companions* beside) {
     Run run;
     run.risk_free = settings_.risk_free;
     const Index first_traded = settings_.first_traded();
-    run.first_row = std::min(first_traded, settings_.stats_from.value_or(first_traded));
-    run.stats_from = settings_.stats_from.value_or(first_traded) - run.first_row;
+    const Index stats_from = std::max(settings_.begin, settings_.stats_from.value_or(first_traded));
+    run.first_row = std::max(settings_.begin, std::min(first_traded, stats_from));
+    run.stats_from = stats_from - run.first_row;
     depart(run, beside != nullptr);
     if (policy_.sees_account())
       settle_all(threads);
@@ -74,7 +76,10 @@ class Expedition {
     if (!companions) return;
     join(settings_.delay + 1, decides(false), nullptr);
     join(
-        settings_.delay, [this](Index i, const Standing&, Decision& out) { hold_equally(i, out); },
+        settings_.delay,
+        [this](Index i, const Standing& standing, Decision& out) {
+          hold_equally(i, standing, out);
+        },
         nullptr);
   }
 
@@ -106,6 +111,9 @@ class Expedition {
           next.empty() ? panel_.rows() : plan_.ends[at(plan_.batches[at(then)].first)];
       settle_and_prepare(threads, end, then, next);
     }
+    // Where there is nothing to decide, what is held is held on.
+    if (batches() == 0)
+      for (Journey& journey : journeys_) journey.advance_to(panel_.rows());
   }
 
   // Settles what waits, to the row `end`, beside preparing the batches from `first` on. The first
@@ -167,12 +175,21 @@ class Expedition {
       out.outcome.status = Status::no_signal;
   }
 
-  void hold_equally(Index i, Decision& out) const {
+  // What is left beside names that cannot be traded, in equal parts.
+  void hold_equally(Index i, const Standing& standing, Decision& out) const {
     const auto after = std::ranges::upper_bound(plan_.batches, i, {}, &PlannedBatch::first);
     const std::vector<Index>& assets = *std::prev(after)->assets;
     out.outcome.status = assets.empty() ? Status::no_signal : Status::ok;
-    const double share = 1.0 / static_cast<double>(assets.size());
-    for (const Index asset : assets) out.positions.push_back({asset, share});
+    const auto is_fixed = [&](Index asset) {
+      return !standing.fixed.empty() && standing.fixed[at(asset)] != 0;
+    };
+    double left = 1.0;
+    for (std::size_t j = 0; j < standing.fixed.size(); ++j)
+      if (standing.fixed[j] != 0) left -= std::abs(standing.holdings[j]);
+    const auto free = std::ranges::count_if(assets, std::not_fn(is_fixed));
+    const double share = std::max(0.0, left) / static_cast<double>(std::max<Index>(1, free));
+    for (const Index asset : assets)
+      if (!is_fixed(asset) && share > 0.0) out.positions.push_back({asset, share});
   }
 
   Index batches() const { return static_cast<Index>(plan_.batches.size()); }
@@ -222,6 +239,13 @@ std::string_view name(PeriodStatus status) {
 }
 
 Index WalkSettings::first_traded() const { return std::max(first_row, min_history); }
+
+std::vector<Index> WalkSettings::decided_rows(Index rows) const {
+  std::vector<Index> out;
+  for (Index row = first_traded(); row < rows; row += rebalance)
+    if (row >= begin) out.push_back(row);
+  return out;
+}
 
 void WalkSettings::validate(Index rows) const {
   const auto refuse = [](const char* field, auto value, const char* bound) {

@@ -211,6 +211,12 @@ const Setting& setting_for(std::string_view key, const toml::node& node, const V
     if (setting.name == key) return setting;
     known.push_back(setting.name);
   }
+  for (const CommandInfo& info : commands())
+    for (const Setting& setting : table())
+      if (info.command == values.command() &&
+          setting.taken_by(static_cast<Command>(info.also_reads)) && setting.in_file &&
+          setting.name == key)
+        return setting;
   std::string reason = "is not a setting of this command";
   for (const Setting& setting : table())
     if (setting.name == key && !setting.in_file) reason = "can only be given as a flag";

@@ -60,6 +60,22 @@ void Values::set_default(std::string_view name, std::string_view text) {
     entry = {parse(row_for(name, command_), text), Origin::preset, ""};
 }
 
+void Values::forget(std::string_view name) {
+  const std::size_t row = row_of(name, command_);
+  entries_[row] = Values(command_).entries_[row];
+}
+
+Values Values::as(Command command) const {
+  Values out(command);
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Setting& setting = table()[i];
+    const bool given = entries_[i].origin == Origin::flag || entries_[i].origin == Origin::file;
+    if (given && find_for(setting.name, command) != nullptr)
+      out.entries_[row_of(setting.name, command)] = entries_[i];
+  }
+  return out;
+}
+
 void Values::use_paper_preset() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Setting& setting = table()[i];
@@ -141,7 +157,8 @@ void fill(const Values& values, const std::type_info& type, void* out) {
         field.set(out, values.value(setting.name));
       } catch (const Misfit& misfit) {
         throw InputError(fmt::format("{} = {}: {}", values.given_as(setting.name),
-                                     printable(misfit.part), setting.misfit));
+                                     printable(misfit.part),
+                                     misfit.why.empty() ? setting.misfit : misfit.why));
       }
     }
   }

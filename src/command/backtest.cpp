@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "command/backtest_job.hpp"
 #include "command/model_settings.hpp"
 #include "command/trading.hpp"
 #include "sharpen/backtest/backtest.hpp"
@@ -19,13 +20,6 @@ namespace sharpen::command {
 namespace {
 
 using backtest::BacktestSettings;
-
-// Everything that a backtest needs, read and cleaned.
-struct Job {
-  BacktestAnswer answer;  // without a result
-  std::optional<market::Panel> signal;
-  std::optional<learn::Model> model;
-};
 
 using settings::Origin;
 using settings::Values;
@@ -141,13 +135,11 @@ void check_backtest_settings(const Values& values) {
   check_settings(values, backtest::backtest_settings(values));
 }
 
-namespace {
-
-Job read_backtest(const Values& given, BacktestInputs inputs, const Log& log) {
+BacktestJob read_backtest(const Values& given, BacktestInputs inputs, const Log& log) {
   std::optional<learn::Model> model = std::move(inputs.model);
   if (given.has("model")) {
     check_backtest_settings(given);
-    model = learn::read_model(given.text("model"));
+    if (!model) model = learn::read_model(given.text("model"));
   }
   const Values values = model ? follow_model(given, *model) : given;
   // Not within the braces, as for a training: what throws there destroys the values twice.
@@ -163,11 +155,28 @@ Job read_backtest(const Values& given, BacktestInputs inputs, const Log& log) {
     throw InputError("signal has no meaning here; it goes with ‹--framework signal›");
   answer.input = market::panel_input(values, std::move(inputs.panel), log);
   refuse_dropped_benchmark(answer.settings, answer.input.cleaning);
+  answer.settings.standstills = market::standstills(answer.input.halts, answer.input.returns);
   std::optional<market::Panel> signal = signal_of(values, inputs);
   return {std::move(answer), std::move(signal), std::move(model)};
 }
 
-BacktestAnswer run(Job job, const Control& control) {
+namespace {
+
+// With a capital, by the prices that the returns are made of.
+void count_shares(BacktestAnswer& answer) {
+  const Values& values = answer.values;
+  for (const char* name : {"lot", "min-order"})
+    if (values.origin(name) == Origin::flag && !values.has("capital"))
+      throw InputError(
+          fmt::format("{} has no meaning here; it goes with ‹--capital›", values.given_as(name)));
+  if (!values.has("capital")) return;
+  if (answer.input.settings.kind != market::PanelKind::prices)
+    throw InputError(fmt::format("{} needs prices to count shares by; give ‹--prices FILE›",
+                                 values.given_as("capital")));
+  answer.settings.prices = std::make_shared<const market::Panel>(answer.input.cleaning.panel);
+}
+
+BacktestAnswer run(BacktestJob job, const Control& control) {
   BacktestAnswer answer = std::move(job.answer);
   const Threads threads(static_cast<int>(answer.values.integer("threads")));
   answer.settings.bootstrap.stop = control.stop;
@@ -193,7 +202,9 @@ BacktestAnswer run(Job job, const Control& control) {
 BacktestAnswer backtest_answer(const Values& values, BacktestInputs inputs, const Log& log,
                                const Control& control) {
   control.begin("reading the panel");
-  return run(read_backtest(values, std::move(inputs), log), control);
+  BacktestJob job = read_backtest(values, std::move(inputs), log);
+  count_shares(job.answer);
+  return run(std::move(job), control);
 }
 
 std::string BacktestAnswer::date(Index period) const {
@@ -207,11 +218,17 @@ std::string BacktestAnswer::first_traded() const {
   return {};
 }
 
+std::string BacktestAnswer::split_date() const {
+  const Index rows = result.training_rows;
+  return rows > 0 && rows < input.returns.rows() ? input.returns.dates[at(rows)] : std::string();
+}
+
 OutputFolder backtest_folder(const settings::Values& values, const std::string& folder,
                              bool force) {
   // Every name that any backtest may write.
   std::vector<std::string> names = {"returns.csv",      "weights.csv",   "trades.csv",
-                                    "weights_last.csv", "benchmark.csv", "metrics.json"};
+                                    "weights_last.csv", "positions.csv", "benchmark.csv",
+                                    "metrics.json"};
   keep_inputs(values, "out", folder, names);
   return OutputFolder(folder, force, "backtest", std::move(names));
 }
@@ -226,6 +243,7 @@ std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAn
   files.emplace_back("weights.csv", backtest::weights_csv(run, tickers));
   files.emplace_back("trades.csv", backtest::trades_csv(run, tickers));
   files.emplace_back("weights_last.csv", backtest::portfolio_csv(held_after(answer), tickers));
+  files.emplace_back("positions.csv", backtest::last_positions_csv(run, tickers));
   if (!run.benchmark.empty()) files.emplace_back("benchmark.csv", backtest::benchmark_csv(run));
   files.emplace_back("metrics.json", backtest_json(answer));
   return files;

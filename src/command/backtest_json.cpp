@@ -120,6 +120,12 @@ Keys<Answer> return_keys() {
       {"return_annualized", "compound growth a year", metric(&Metrics::return_annualized)},
       {"volatility", "standard deviation of returns", metric(&Metrics::volatility)},
       {"volatility_annualized", "", metric(&Metrics::volatility_annualized)},
+      {"target_volatility",
+       "a year, that portfolios were sized to; `null` where they were sized otherwise",
+       [](auto& a) { return a.result.aim ? Json(a.result.aim->target) : Json(nullptr); }},
+      {"volatility_ratio",
+       "`volatility_annualized` / `target_volatility`; beyond 1.5 or 1/1.5 a warning says why",
+       [](auto& a) { return a.result.aim ? Json(a.result.aim->ratio()) : Json(nullptr); }},
       {"sortino", "mean excess return over the root mean square of its negative part",
        metric(&Metrics::sortino)},
       {"sortino_annualized", "", metric(&Metrics::sortino_annualized)},
@@ -271,6 +277,8 @@ Keys<Answer> period_keys() {
       {"n_assets", "assets in the universe", [](auto& a) { return a.result.tickers.size(); }},
       {"training_rows", "returns before the split; 0 without one",
        [](auto& a) { return a.result.training_rows; }},
+      {"split_date", "first date after these; `null` without a split",
+       [](auto& a) { return text_or_null(a.split_date()); }},
       {"first_traded_date", "first period held, first of the statistics, last",
        [](auto& a) { return text_or_null(a.first_traded()); }},
       {"stats_from_date", "", date_of([](auto& a) { return a.result.run.stats_from; })},
@@ -289,9 +297,18 @@ Keys<Answer> period_keys() {
       {"iterations", "only for `mssrm`, `mssrm-long` and `sdr`: steps made, over all decisions",
        [](auto& a) { return optimizer_of(a).iterates ? Json(a.result.run.iterations) : absent(); }},
       {"n_certified",
-       "only for `mssrm-long`: decisions that are proved globally optimal for its own problem; for "
-       "`sdr`: decisions whose relaxation is solved to the gap asked for",
+       "only for `exact`: decisions before the costs of trading that are proved to be the best; "
+       "for "
+       "`mssrm-long`: decisions that are proved globally optimal for its own problem; for `sdr`: "
+       "decisions whose relaxation is solved to the gap asked for",
        [](auto& a) { return optimizer_of(a).proves ? Json(a.result.run.n_certified) : absent(); }},
+      {"share_certified", "`n_certified` as a share of all decisions; `null` without any",
+       [](auto& a) {
+         const backtest::Run& run = a.result.run;
+         if (!optimizer_of(a).proves) return absent();
+         if (run.n_decisions == 0) return Json(nullptr);
+         return Json(static_cast<double>(run.n_certified) / static_cast<double>(run.n_decisions));
+       }},
   };
 }
 
@@ -337,7 +354,8 @@ Keys<Answer> learning_keys() {
 
 Key<Answer> benchmark_key() {
   Keys<Answer> keys = {
-      {"ticker", "the asset", [](auto& a) { return a.settings.benchmark; }},
+      {"ticker", "the asset, or the title of the file's column",
+       [](auto& a) { return a.result.benchmark; }},
       {"sharpe", "of its excess returns", metric(&Metrics::benchmark_sharpe)},
       {"sharpe_annualized", "", metric(&Metrics::benchmark_sharpe_annualized)},
       {"beta", "of the run's excess returns to the benchmark's", metric(&Metrics::beta)},
@@ -351,7 +369,7 @@ Key<Answer> benchmark_key() {
   };
   return group<Answer>("benchmark", "what the run is compared with, over the same periods",
                        in_part(kBenchmark, std::move(keys)), kBenchmark,
-                       [](auto& a) { return !a.settings.benchmark.empty(); });
+                       [](auto& a) { return !a.result.benchmark.empty(); });
 }
 
 Key<Answer> cleaning_key() {

@@ -10,6 +10,7 @@
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/command/backtest.hpp"
+#include "sharpen/solve/registry.hpp"
 
 namespace sharpen::command {
 
@@ -90,6 +91,11 @@ std::string status_text(const backtest::Run& run) {
   return text.empty() ? "–" : text;
 }
 
+std::string proved_text(const backtest::Run& run) {
+  const double share = static_cast<double>(run.n_certified) / static_cast<double>(run.n_decisions);
+  return fmt::format("{} of {} decisions ({})", run.n_certified, run.n_decisions, percent(share));
+}
+
 std::string regret_text(const backtest::Regret& regret) {
   return fmt::format(
       "{} per decision: perfect foresight would have earned {}, these decisions {}, before costs",
@@ -99,7 +105,7 @@ std::string regret_text(const backtest::Regret& regret) {
 std::string benchmark_text(const BacktestAnswer& answer) {
   const backtest::Metrics& m = answer.result.metrics;
   return fmt::format("{}: Sharpe {} per period, {} annualised; beta {}, correlation {}",
-                     printable(answer.settings.benchmark, kWidestName), number(m.benchmark_sharpe),
+                     printable(answer.result.benchmark, kWidestName), number(m.benchmark_sharpe),
                      number(m.benchmark_sharpe_annualized), number(m.beta), number(m.correlation));
 }
 
@@ -191,6 +197,11 @@ std::string beside_text(const backtest::Metrics& m) {
   return text;
 }
 
+// Beside the volatility that came out: " (10 % aimed at)".
+std::string aim_words(const std::optional<backtest::VolatilityAim>& aim) {
+  return aim ? fmt::format(" ({:.3g} % aimed at)", 100.0 * aim->target) : "";
+}
+
 std::string turnover_text(const backtest::Metrics& m) {
   std::string text = fmt::format("{} per rebalance, {} a year ({} rebalances)", number(m.turnover),
                                  money(m.turnover_annualized), m.n_rebalances);
@@ -272,9 +283,9 @@ std::string backtest_text(const BacktestAnswer& answer) {
   out += line("above zero", fmt::format("with probability {}", percent(s.probabilistic)));
   if (s.trials > 1)
     out += line("deflated", fmt::format("{} after {} trials", percent(s.deflated), s.trials));
-  out += line("return", fmt::format("{} a year, volatility {} a year, Sortino {} annualised",
+  out += line("return", fmt::format("{} a year, volatility {} a year{}, Sortino {} annualised",
                                     percent(m.return_annualized), percent(m.volatility_annualized),
-                                    number(m.sortino_annualized)));
+                                    aim_words(answer.result.aim), number(m.sortino_annualized)));
   out += line("wealth", fmt::format("{} from 1", money(m.final_wealth)));
   out += line("drawdown", drawdown_text(answer));
   out +=
@@ -289,8 +300,10 @@ std::string backtest_text(const BacktestAnswer& answer) {
                   m.n_periods > 0 ? fmt::format("{:.1f}", m.mean_cardinality) : "–"));
   out += line("rule", rule_text(answer));
   out += line("decisions", status_text(run));
+  const bool proves = solve::optimizer_named(answer.settings.optimizer).proves;
+  if (proves && run.n_decisions > 0) out += line("proved", proved_text(run));
   if (!answer.result.equal_returns.empty()) out += line("equal", equal_text(answer));
-  if (!answer.settings.benchmark.empty()) out += line("benchmark", benchmark_text(answer));
+  if (!answer.result.benchmark.empty()) out += line("benchmark", benchmark_text(answer));
   if (answer.result.regret) out += line("regret", regret_text(*answer.result.regret));
   for (const std::string& warning : answer.warnings) out += line("warning", warning);
   if (answer.values.has("out")) out += line("written", printable(answer.values.text("out"), 400));

@@ -81,7 +81,8 @@ Json count_or_share(const settings::CountOrShare& k) {
   return k.percent > 0.0 ? Json(shortest(k.percent) + "%") : Json(k.count);
 }
 
-// As it would be written on the command line.
+}  // namespace
+
 std::string flag_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
@@ -91,6 +92,8 @@ std::string flag_text(const Json& value) {
   for (const Json& item : value) out += (out.empty() ? "" : ",") + flag_text(item);
   return out;
 }
+
+namespace {
 
 bool same_number(const settings::Values& values, std::string_view name, double value) {
   return std::abs(values.real(name) - value) <= 1e-12 * std::abs(value);

@@ -174,6 +174,7 @@ Section study_section();
 Section compare_section();
 Section train_section();
 Section predict_section();
+Section orders_section();
 Section inspect_section();
 Section report_section();
 Section version_section();

@@ -10,6 +10,9 @@ namespace sharpen::command {
 // Under the names that flags have, with values as flags take them.
 Json model_settings(const learn::Model& model);
 
+// A value of JSON as it would be written on the command line.
+std::string flag_text(const Json& value);
+
 // One of the networks of a model.
 struct ModelMember {
   const learn::Member* member;

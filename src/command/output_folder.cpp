@@ -114,7 +114,7 @@ void write_result(const fs::path& file, const std::string& text) {
   const int reason = errno;
   if (out != nullptr) fine = std::fclose(out) == 0 && fine;
   if (!fine)
-    throw Failure(fmt::format("cannot write {}: {}; make room, or choose another ‹--out›",
+    throw Failure(fmt::format("cannot write {}: {}; make room, or choose another folder",
                               shown(file.filename()), std::strerror(reason != 0 ? reason : errno)));
 }
 
@@ -132,34 +132,42 @@ nlohmann::json former_result(const fs::path& folder, const std::string& command)
                                                                                     : nullptr;
 }
 
-bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error) && !error &&
-         std::filesystem::is_regular_file(a, error);
+// What is read whole before it is written over, whole or not at all, may lead from day to day.
+bool may_replace(std::string_view output, std::string_view input) {
+  return (output == "out" && input == "previous") || (output == "out-dir" && input == "positions");
 }
 
 void keep_inputs_from(const settings::Values& values, std::string_view output,
                       const std::filesystem::path& file) {
   for (const settings::Setting& input : settings::table())
-    if (input.is(settings::input_file | settings::of_limits) &&
+    if (input.is(settings::input_file | settings::of_limits | settings::names_file) &&
         input.kind == settings::Kind::text && input.taken_by(values.command()) &&
-        values.has(input.name) && is_same_file(values.text(input.name), file))
+        values.has(input.name) && !may_replace(output, input.name) &&
+        is_same_file(values.text(input.name), file))
       throw InputError(fmt::format("{} would replace what {} reads; give it another name",
                                    values.given_as(output), values.given_as(input.name)));
 }
 
 }  // namespace
 
+bool is_same_file(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return fs::equivalent(a, b, error) && !error && fs::is_regular_file(a, error);
+}
+
 std::string shown(const fs::path& path) { return shown_file(path.string()); }
 
 OutputFolder::OutputFolder(const fs::path& folder, bool force, std::string command,
-                           std::vector<std::string> known)
-    : force_(force), command_(std::move(command)), known_(std::move(known)) {
+                           std::vector<std::string> known, std::string setting)
+    : force_(force),
+      command_(std::move(command)),
+      known_(std::move(known)),
+      setting_(std::move(setting)) {
   std::error_code error;
   folder_ = fs::weakly_canonical(fs::absolute(folder, error), error);
   if (error)
-    throw InputError(fmt::format("out = {} cannot be used: {}; choose another name", shown(folder),
-                                 error.message()));
+    throw InputError(fmt::format("{} = {} cannot be used: {}; choose another name", setting_,
+                                 shown(folder), error.message()));
   // A slash at the end leaves an empty name.
   if (!folder_.has_filename()) folder_ = folder_.parent_path();
   check();
@@ -168,37 +176,37 @@ OutputFolder::OutputFolder(const fs::path& folder, bool force, std::string comma
 void OutputFolder::check() const {
   std::error_code ignored;
   if (fs::exists(folder_, ignored) && !fs::is_directory(folder_, ignored))
-    throw InputError(
-        fmt::format("out = {} is a file, not a folder; choose another name", shown(folder_)));
+    throw InputError(fmt::format("{} = {} is a file, not a folder; choose another name", setting_,
+                                 shown(folder_)));
   if (!folder_.has_filename())
     throw InputError(
-        fmt::format("out = {} cannot be replaced; name a folder in it", shown(folder_)));
+        fmt::format("{} = {} cannot be replaced; name a folder in it", setting_, shown(folder_)));
   fs::path ancestor = folder_.parent_path();
   while (!fs::exists(ancestor, ignored) && ancestor.has_relative_path())
     ancestor = ancestor.parent_path();
   if (!fs::is_directory(ancestor, ignored))
-    throw InputError(fmt::format("out = {} cannot be made: {} is not a folder; choose another name",
-                                 shown(folder_), shown(ancestor)));
+    throw InputError(fmt::format("{} = {} cannot be made: {} is not a folder; choose another name",
+                                 setting_, shown(folder_), shown(ancestor)));
   const bool exists = fs::exists(folder_, ignored);
   if (exists && access(folder_.c_str(), W_OK | X_OK) != 0)
     throw InputError(fmt::format(
-        "out = {} may not be written to; change its permissions, or choose another folder",
+        "{} = {} may not be written to; change its permissions, or choose another folder", setting_,
         shown(folder_)));
   if (!exists && access(ancestor.c_str(), W_OK | X_OK) != 0)
     throw InputError(
-        fmt::format("out = {} cannot be made: no permission to write to {}; change its "
+        fmt::format("{} = {} cannot be made: no permission to write to {}; change its "
                     "permissions, or choose another folder",
-                    shown(folder_), shown(ancestor)));
+                    setting_, shown(folder_), shown(ancestor)));
   for (const std::string& name : known_)
     if (fs::is_directory(fs::symlink_status(folder_ / name, ignored)))
-      throw InputError(fmt::format("out = {} holds a folder called {}; choose another folder",
-                                   shown(folder_), name));
+      throw InputError(fmt::format("{} = {} holds a folder called {}; choose another folder",
+                                   setting_, shown(folder_), name));
   if (state() == State::foreign && !force_)
     throw InputError(
-        fmt::format("out = {} is not empty and not a result of sharpen {} (it holds {}); choose "
+        fmt::format("{} = {} is not empty and not a result of sharpen {} (it holds {}); choose "
                     "another folder, "
                     "or give ‹--force› to write into it, which keeps other files",
-                    shown(folder_), command_, printable(first_stranger())));
+                    setting_, shown(folder_), command_, printable(first_stranger())));
 }
 
 std::string OutputFolder::first_stranger() const {
@@ -228,15 +236,15 @@ void OutputFolder::write(const Files& files, const Log& log, const Stop& stop) c
   std::error_code error;
   fs::create_directories(parent, error);
   if (error)
-    throw Failure(
-        fmt::format("cannot make {}: {}; choose another ‹--out›", shown(parent), error.message()));
+    throw Failure(fmt::format("cannot make {}: {}; choose another {}", shown(parent),
+                              error.message(), reference("--" + setting_)));
   for (const fs::path& place : {parent, folder_}) remove_abandoned(place, folder_, known_);
   // What cannot be moved in from beside, because it is mounted there, is written inside at once.
   const bool mounted = device_of(folder_) && device_of(folder_) != device_of(parent);
   int failed = mounted ? EXDEV : put(parent, files, log, stop);
   const bool elsewhere = failed == EXDEV || failed == EACCES || failed == EPERM || failed == EROFS;
   if (elsewhere && fs::exists(folder_, error)) failed = put(folder_, files, log, stop);
-  if (failed != 0) fail_move(folder_, failed, "; choose another ‹--out›");
+  if (failed != 0) fail_move(folder_, failed, "; choose another " + reference("--" + setting_));
 }
 
 int OutputFolder::put(const fs::path& parent, const Files& files, const Log& log,

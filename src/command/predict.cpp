@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "command/orders_settings.hpp"
 #include "command/predict_input.hpp"
 #include "command/trading.hpp"
 #include "sharpen/backtest/learned.hpp"
@@ -65,10 +66,10 @@ solve::OptimizerSettings optimizer_settings(const Values& values,
 std::optional<layer::Limits> limits_of(const solve::OptimizerSettings& settings,
                                        const PredictInput& input, ConstVec holdings) {
   if (!settings.limits) return std::nullopt;
-  const layer::LimitBook book(settings.limits, input.model.tickers, input.returns.left_out,
+  const layer::LimitBook book(settings.limits, input.today.tickers, input.today.left_out,
                               settings.net, settings.objective.kind, input.window.to,
                               input.window.to);
-  std::vector<Index> columns(at(input.model.n()));
+  std::vector<Index> columns(at(input.today.n()));
   std::iota(columns.begin(), columns.end(), Index{0});
   return book.at(columns, input.window.to, input.window_returns(), holdings);
 }
@@ -80,8 +81,8 @@ std::unique_ptr<risk::Risk> window_risk(const solve::OptimizerInfo& optimizer, r
                                        .form = form,
                                        .parts = solve::parts_for(optimizer, explain)};
   const Window& window = prediction.input.window;
-  const Index end = prediction.input.returns.rows();
-  auto risk = risk::from_windows(prediction.input.returns.matrix(), window.rows, std::span(&end, 1),
+  const Index end = prediction.input.today.rows();
+  auto risk = risk::from_windows(prediction.input.today.matrix(), window.rows, std::span(&end, 1),
                                  settings, threads);
   if (risk->status(0) != Status::ok)
     throw InputError(fmt::format(
@@ -100,21 +101,22 @@ void remember(Prediction& prediction, const Threads& threads, const Control& con
                                      .memory = prediction.trading.ruling.memory,
                                      .costs = nullptr};
   settings.training.shrinkage = prediction.shrinkage;
+  settings.members = input.members;
   const Index last = input.returns.rows() - 1;
   const backtest::Expectations found = backtest::learned_expectations(
       input.returns, std::span(&last, 1), settings, &input.model, threads, control);
-  for (std::size_t i = 0; i < prediction.mu.size(); ++i) prediction.mu[i] = found.values[i].value();
+  for (std::size_t i = 0; i < prediction.mu.size(); ++i)
+    prediction.mu[i] = found.values[at(input.assets[i])].value();
 }
 
 // The signal of the members, and what they think each by itself.
 void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSettings& settings,
                  Index k, Prediction& prediction, const Threads& threads, const Control& control) {
   const learn::Model& model = prediction.input.model;
-  const Index n = model.n(), members = static_cast<Index>(model.members.size());
+  const Index n = prediction.n(), members = static_cast<Index>(model.members.size());
   std::vector<double> expected(at(members * n));
   const Mat mu(expected.data(), members, n);
-  std::vector<Index> assets(at(n));
-  std::iota(assets.begin(), assets.end(), Index{0});
+  const std::vector<Index>& assets = prediction.input.assets;
   const ConstMat window = prediction.input.window_returns();
   for (Index m = 0; m < members; ++m)
     learn::expected_returns(model, m, window, std::span(&window.rows, 1), assets,
@@ -154,6 +156,7 @@ void believe(double sharpe, Prediction& prediction) {
   for (double& mu : prediction.mu) mu *= sharpe;
   prediction.portfolio.sharpe *= sharpe;
   prediction.full_sharpe *= sharpe;
+  if (prediction.bound) prediction.bound->sharpe *= sharpe;
   prediction.exposure.expected_return *= sharpe;
   if (!prediction.explanation) return;
   for (select::Reason& reason : prediction.explanation->reasons) {
@@ -183,8 +186,11 @@ std::vector<trade::TradeReason> decide(const solve::OptimizerInfo& optimizer,
                          .limits = free_limits ? &*free_limits : nullptr,
                          .window = prediction.input.window_returns(),
                          .stop = stop};
+  const Threads threads(static_cast<int>(prediction.values.integer("threads")));
+  problem.threads = &threads;
   solve::choose(optimizer, settings, problem, prediction);
   refuse_unsolved(prediction);
+  if (prediction.proof && prediction.proof->end == select::ProofEnd::interrupted) problem.stop = {};
   if (prediction.limits) problem.limits = &*prediction.limits;
   const std::vector<trade::TradeReason> reasons =
       decide_from(holdings, prediction.trading, optimizer, settings, prediction.periods_per_year,
@@ -201,17 +207,25 @@ std::vector<NamedWeight> named(const Prediction& prediction) {
   std::vector<NamedWeight> out;
   for (const Index i : prediction.held())
     out.push_back({prediction.ticker(i), prediction.weight(i)});
+  out.insert(out.end(), prediction.kept.begin(), prediction.kept.end());
   return out;
 }
 
 // Names that are held now and that the model does not know are sold.
 void warn_of_strangers(const std::vector<std::string>& strangers, Prediction& prediction) {
-  std::vector<std::string> priceless;
-  for (const std::string& asset : strangers)
+  std::vector<std::string> priceless, unknown, left;
+  for (const std::string& asset : strangers) {
     if (prediction.sizes && !prediction.sizes->price(asset)) priceless.push_back(asset);
-  if (!strangers.empty())
+    const std::vector<std::string>& model = prediction.input.model.tickers;
+    (std::ranges::find(model, asset) == model.end() ? unknown : left).push_back(asset);
+  }
+  if (!unknown.empty())
     prediction.warnings.push_back(fmt::format("the model does not know {}; held now, and sold",
-                                              some_names(strangers, kMostNames)));
+                                              some_names(unknown, kMostNames)));
+  if (!left.empty())
+    prediction.warnings.push_back(
+        fmt::format("{} cannot be held any more (no member, or no returns); held now, and sold",
+                    some_names(left, kMostNames)));
   if (!priceless.empty())
     prediction.warnings.push_back(
         fmt::format("the file has no last price of {}; shares to sell are not counted",
@@ -233,10 +247,11 @@ void warn_of_small_lots(Prediction& prediction) {
 void size_trades(const std::vector<trade::TradeReason>& reasons, Prediction& prediction) {
   const Values& values = prediction.values;
   if (values.has("capital"))
-    prediction.sizes = Sizes{.capital = values.real("capital"),
-                             .lot = static_cast<double>(values.integer("lot")),
-                             .prices = prediction.input.prices};
-  list_trades(named(prediction), prediction.input.model.tickers, reasons,
+    prediction.sizes =
+        Sizes{.capital = values.real("capital"),
+              .lot = values.has("lot") ? static_cast<double>(values.integer("lot")) : 1.0,
+              .prices = prediction.input.prices};
+  list_trades(named(prediction), prediction.input.today.tickers, reasons,
               prediction.sizes ? &*prediction.sizes : nullptr, prediction.trading);
 }
 
@@ -260,6 +275,12 @@ void warn(const Values& values, Prediction& prediction) {
   warn_of_percent(prediction.trading.previous, warnings);
   warn_of_idle_rule(values, prediction.trading.ruling, optimizer_of(values.text("optimizer")), true,
                     warnings);
+  warn_of_differences(differences(values.as(settings::backtest), prediction.input.model),
+                      "the model was judged with", warnings);
+  if (prediction.sizes && !prediction.trading.previous.empty())
+    warnings.emplace_back(
+        "shares held now are counted from weights, and the broker's may differ; ‹--positions FILE› "
+        "goes by the shares themselves");
 }
 
 std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs) {
@@ -271,8 +292,38 @@ std::vector<NamedWeight> previous_of(const Values& values, PredictInputs& inputs
 // Names of the panel that are none of the model's.
 std::vector<std::string> known_names(const PredictInput& input) {
   std::vector<std::string> out = input.others;
-  out.insert(out.end(), input.returns.left_out.begin(), input.returns.left_out.end());
+  out.insert(out.end(), input.today.left_out.begin(), input.today.left_out.end());
   return out;
+}
+
+bool is_frozen(const PredictInput& input, const std::string& asset) {
+  return std::ranges::find(input.frozen, asset) != input.frozen.end();
+}
+
+// Names that are not traded today: those of the portfolio keep their weights, and others are kept.
+void keep_frozen(Prediction& prediction, std::vector<std::string>& strangers) {
+  const PredictInput& input = prediction.input;
+  Trading& trading = prediction.trading;
+  if (input.frozen.empty()) return;
+  for (const std::string& ticker : input.today.tickers)
+    trading.fixed.push_back(is_frozen(input, ticker) ? 1 : 0);
+  std::erase_if(strangers, [&](const std::string& asset) {
+    if (!is_frozen(input, asset)) return false;
+    for (const NamedWeight& held : trading.previous) {
+      if (held.asset != asset) continue;
+      prediction.kept.push_back(held);
+      trading.outside.names += 1;
+      trading.outside.net += held.weight;
+      trading.outside.gross += std::abs(held.weight);
+    }
+    return true;
+  });
+  std::vector<std::string> untraded;
+  for (const NamedWeight& held : trading.previous)
+    if (is_frozen(input, held.asset)) untraded.push_back(held.asset);
+  if (!untraded.empty())
+    prediction.warnings.push_back(fmt::format("cannot be traded on {}, and kept as held: {}",
+                                              input.window.to, some_names(untraded, kMostNames)));
 }
 
 settings::NumberOrFile costs_of(const Values& values, const learn::Model& model) {
@@ -296,10 +347,13 @@ void check_settings(const Values& values, const PredictInputs& inputs) {
 void write_files(const Prediction& prediction) {
   const Values& values = prediction.values;
   std::vector<backtest::Position> positions;
-  for (const Index i : prediction.held()) positions.push_back({i, prediction.weight(i)});
+  std::vector<std::string> tickers;
+  for (const NamedWeight& wanted : named(prediction)) {
+    positions.push_back({static_cast<Index>(tickers.size()), wanted.weight});
+    tickers.push_back(wanted.asset);
+  }
   if (values.has("out"))
-    write_file(values.text("out"),
-               backtest::portfolio_csv(positions, prediction.input.model.tickers));
+    write_file(values.text("out"), backtest::portfolio_csv(positions, tickers));
   if (values.has("trades"))
     write_file(values.text("trades"),
                trade_csv(prediction.trading.trades, prediction.sizes.has_value()));
@@ -307,8 +361,9 @@ void write_files(const Prediction& prediction) {
 
 }  // namespace
 
-Prediction predict_answer(const Values& values, PredictInputs inputs, const Log& log,
+Prediction predict_answer(const Values& given, PredictInputs inputs, const Log& log,
                           const Control& control) {
+  const Values values = without_output_of_backtest(given);
   check_settings(values, inputs);
   keep_inputs(values, {"out", "trades"});
   for (const char* output : {"out", "trades"})
@@ -325,8 +380,9 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
       values.has("shrinkage") ? values.real("shrinkage") : model.settings.shrinkage;
   const solve::OptimizerInfo& optimizer = optimizer_of(values.text("optimizer"));
   const solve::OptimizerSettings settings = optimizer_settings(values, optimizer, prediction);
-  const Index k = settings.k.of(model.n(), "k");
-  select::SelectSettings{settings.mandate(k)}.validate(model.n());
+  static_cast<void>(settings.k.of(model.n(), "k"));
+  const Index k = solve::names_to_hold(settings.k, prediction.n());
+  select::SelectSettings{settings.mandate(k)}.validate(prediction.n());
   Trading& trading = prediction.trading;
   trading.previous = previous_of(values, inputs);
   if (!trading.previous.empty()) refuse_other_holdings(trading.previous, settings.limits.get());
@@ -334,9 +390,11 @@ Prediction predict_answer(const Values& values, PredictInputs inputs, const Log&
   const std::vector<std::string> known = known_names(prediction.input);
   std::vector<std::string> strangers;
   const std::vector<double> holdings =
-      holdings_of(trading.previous, values.optional_text("previous").value_or(""), model.tickers,
-                  known, strangers);
-  set_costs(costs_of(values, model), model.tickers, known, prediction.input.window.to, trading);
+      holdings_of(trading.previous, values.optional_text("previous").value_or(""),
+                  prediction.input.today.tickers, known, strangers);
+  keep_frozen(prediction, strangers);
+  set_costs(costs_of(values, model), prediction.input.today.tickers, known,
+            prediction.input.window.to, trading);
   prediction.limits =
       limits_of(settings, prediction.input, trading.previous.empty() ? ConstVec() : holdings);
   prediction.risk = window_risk(optimizer, settings.form, prediction, threads);

@@ -8,9 +8,11 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "command/predict_names.hpp"
 #include "command/trading.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/learn/framework.hpp"
 #include "sharpen/trade/memory.hpp"
 
 namespace sharpen::command {
@@ -68,6 +70,8 @@ std::string text_of(sys_days date) {
 constexpr days kTimeZones = days(1);
 // Prices older than this, or than two periods, are worth a word.
 constexpr long kFresh = 7;
+// So is a model that has not seen the last year.
+constexpr long kYear = 366;
 
 void refuse_future(const AgeLimit& limit, const Span& end, sys_days today) {
   if (end.first <= today + kTimeZones) return;
@@ -75,12 +79,6 @@ void refuse_future(const AgeLimit& limit, const Span& end, sys_days today) {
       fmt::format("{}: its last date, {}, is in the future (today is {}); correct the dates, or "
                   "give ‹--asof DATE›, the day of the decision",
                   shown_file(limit.file), text_of(end.last), text_of(today)));
-}
-
-void check_asof(const std::string& text) {
-  if (!span_of(text))
-    throw InputError(fmt::format("asof = {} is not a date; write YYYY-MM-DD, YYYY-MM or YYYY",
-                                 text.empty() ? "''" : printable(text)));
 }
 
 // The age in days of a panel that ends with the date `last`, one before it being `before` ("" if
@@ -163,6 +161,16 @@ void refuse_dropped(const std::string& file, const learn::Model& model,
       shown_file(file), why.size(), model.n(), some_names(why, kMostNames)));
 }
 
+// Who asks for one framework and gives a model of the other has taken the wrong file.
+void refuse_other_framework(const Values& values, const learn::Model& model) {
+  const std::string_view trained = learn::framework_of(model.settings.alpha).name;
+  if (values.origin("framework") == settings::Origin::flag && values.text("framework") != trained)
+    throw InputError(
+        fmt::format("framework = {}, and the model was trained as {}; leave ‹--framework› out, or "
+                    "give another model",
+                    values.text("framework"), trained));
+}
+
 Window window_of(const PredictInput& input) {
   const Index rows = input.model.settings.lookback, have = input.returns.rows();
   if (have < rows)
@@ -173,40 +181,33 @@ Window window_of(const PredictInput& input) {
   return {input.returns.dates[at(have - rows)], input.returns.dates.back(), rows};
 }
 
-void refuse_gaps(const PredictInput& input) {
-  const ConstMat window = input.window_returns();
-  std::vector<std::string> gaps;
-  for (Index j = 0; j < window.cols; ++j)
-    for (Index t = 0; t < window.rows; ++t) {
-      if (!std::isnan(window(t, j))) continue;
-      const auto row = static_cast<std::size_t>(input.returns.rows() - window.rows + t);
-      gaps.push_back(fmt::format("{} (on {})", printable(input.returns.tickers[at(j)], 24),
-                                 input.returns.dates[row]));
-      break;
-    }
-  if (!gaps.empty())
-    throw InputError(fmt::format(
-        "{}: {} of the {} assets that the model needs lack a return in its window, {} to {}: {}; "
-        "complete the file",
-        shown_file(input.file), gaps.size(), input.model.n(), input.window.from, input.window.to,
-        some_names(gaps, kMostNames)));
-}
-
 // Cleaned returns up to the decision.
 void take_returns(const Values& values, market::RawPanel& raw, PredictInput& input) {
   const bool prices = raw.kind == market::PanelKind::prices;
   if (prices) keep_prices(raw.panel, input.prices);
+  read_benchmark(values, raw, input);
   match_tickers(raw, input);
   const trade::Memory memory(ruling_of_model(values, input.model).memory);
   keep_last_rows(raw.panel,
                  input.model.settings.lookback + memory.rows() - 1 + kContext + (prices ? 1 : 0));
-  const market::CleaningSettings settings = market::cleaning_settings(values, raw.kind);
+  market::CleaningSettings settings = market::cleaning_settings(values, raw.kind);
+  if (!values.has("universe")) settings.universe = market::Universe::available;
   const market::Cleaned cleaning = market::cleaned(raw, settings);
   for (std::string& warning : market::summary(cleaning, settings))
     input.warnings.push_back(std::move(warning));
-  refuse_dropped(raw.file, input.model, cleaning);
+  const bool lacking = names_may_lack(values, input.model);
+  if (!lacking) refuse_dropped(raw.file, input.model, cleaning);
+  // Nobody trades what has no price.
+  for (Index j = 0; j < raw.panel.n(); ++j)
+    if (std::isnan(raw.panel.matrix()(raw.panel.rows() - 1, j)))
+      input.frozen.push_back(raw.panel.tickers[at(j)]);
+  for (const market::Halt& halt : cleaning.halts.runs)
+    if (halt.last + 1 == cleaning.panel.rows())
+      input.frozen.push_back(cleaning.panel.tickers[at(halt.asset)]);
   try {
+    market::refuse_loss(cleaning, settings);
     input.returns = market::simple_returns(cleaning.panel, raw.kind);
+    if (lacking) input.returns = with_columns(input.returns, input.model.tickers);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}: {}", shown_file(raw.file), error.marked()));
   }
@@ -214,26 +215,36 @@ void take_returns(const Values& values, market::RawPanel& raw, PredictInput& inp
   if (prices) keep_prices(cleaning.panel, input.prices);
 }
 
-void check_age(const Values& values, PredictInput& input) {
-  AgeLimit limit{.file = input.file, .asof = values.optional_text("asof"), .most = {}};
-  if (values.has("max-age")) limit.most = static_cast<long>(values.integer("max-age"));
-  const auto& dates = input.returns.dates;
-  input.age = checked_age(limit, dates.size() > 1 ? dates[dates.size() - 2] : std::string(),
-                          dates.back(), input.warnings);
-}
-
-void warn_of_training_dates(PredictInput& input) {
-  if (input.window.to < input.model.last_date)
-    input.warnings.push_back(fmt::format(
-        "the portfolio begins after {}, and the model was trained on dates up to {}: it knows what "
-        "came next",
-        input.window.to, printable(input.model.last_date)));
-}
-
 }  // namespace
 
 trade::Ruling ruling_of_model(const Values& values, const learn::Model& model) {
   return ruling_of(values, model.settings.rules, solve::optimizer_named(values.text("optimizer")));
+}
+
+void check_asof(const Values& values) {
+  if (!values.has("asof") || span_of(values.text("asof"))) return;
+  const std::string& text = values.text("asof");
+  throw InputError(fmt::format("asof = {} is not a date; write YYYY-MM-DD, YYYY-MM or YYYY",
+                               text.empty() ? "''" : printable(text)));
+}
+
+bool ends_before(const std::string& a, const std::string& b) {
+  const std::optional<Span> x = span_of(a), y = span_of(b);
+  return x && y && x->last < y->last;
+}
+
+std::optional<long> age_of_positions(const std::string& date, const std::vector<std::string>& dates,
+                                     std::vector<std::string>& warnings) {
+  const std::optional<Span> then = span_of(date), end = span_of(dates.back());
+  if (!then || !end) return std::nullopt;
+  const std::optional<Span> before = dates.size() > 1 ? span_of(dates[dates.size() - 2]) : then;
+  const long age = std::max<long>(0, static_cast<long>((end->last - then->last).count()));
+  const long period = before ? static_cast<long>((end->last - before->last).count()) : 1;
+  if (age > std::max(kFresh, 2 * period))
+    warnings.push_back(fmt::format(
+        "what is held is of {}, {} before the last date, {}; give the broker's list of today", date,
+        counted(age, "day"), dates.back()));
+  return age;
 }
 
 std::string some_names(const std::vector<std::string>& names, std::size_t most) {
@@ -247,10 +258,13 @@ std::string some_names(const std::vector<std::string>& names, std::size_t most) 
 PredictInput read_predict_input(const Values& values, std::optional<learn::Model> model,
                                 std::optional<market::MemoryPanel> panel, const Log& log) {
   if (!values.has("model") && !model)
-    throw InputError("no model given; give ‹--model FILE›, as ‹sharpen train› wrote it");
-  if (values.has("asof")) check_asof(values.text("asof"));
+    throw InputError(
+        "no model given; give ‹--model FILE›, as ‹sharpen train› wrote it, or a ‹--framework› that "
+        "needs none, such as rolling");
+  check_asof(values);
   PredictInput input;
   input.model = model ? std::move(*model) : learn::read_model(values.text("model"));
+  refuse_other_framework(values, input.model);
   log.info(fmt::format("model of {} assets and {} members, trained on {} to {}", input.model.n(),
                        input.model.members.size(), input.model.first_date, input.model.last_date));
   market::RawPanel raw = market::raw_panel(values, std::move(panel), log);
@@ -259,10 +273,46 @@ PredictInput read_predict_input(const Values& values, std::optional<learn::Model
     raw.panel = market::select_dates(raw.panel, std::nullopt, values.text("asof"));
   take_returns(values, raw, input);
   input.window = window_of(input);
-  refuse_gaps(input);
-  check_age(values, input);
-  warn_of_training_dates(input);
+  choose_names(values, input);
+  read_frozen(values, input);
+  input.age = age_of_prices(values, input.file, input.returns.dates, input.warnings);
+  input.model_age = age_of_model(values, input.model, input.window.to, input.warnings);
   return input;
+}
+
+std::optional<long> age_of_prices(const Values& values, const std::string& file,
+                                  const std::vector<std::string>& dates,
+                                  std::vector<std::string>& warnings) {
+  AgeLimit limit{.file = file, .asof = values.optional_text("asof"), .most = {}};
+  if (values.has("max-age")) limit.most = static_cast<long>(values.integer("max-age"));
+  return checked_age(limit, dates.size() > 1 ? dates[dates.size() - 2] : std::string(),
+                     dates.back(), warnings);
+}
+
+std::optional<long> age_of_model(const Values& values, const learn::Model& model,
+                                 const std::string& date, std::vector<std::string>& warnings) {
+  if (date < model.last_date)
+    warnings.push_back(fmt::format(
+        "the portfolio begins after {}, and the model was trained on dates up to {}: it knows what "
+        "came next",
+        date, printable(model.last_date)));
+  const std::optional<Span> end = span_of(model.last_date);
+  if (!end) return std::nullopt;
+  const bool asof = values.has("asof");
+  const sys_days day = asof ? span_of(values.text("asof"))->last : floor<days>(system_clock::now());
+  const long age = std::max<long>(0, static_cast<long>((day - end->last).count()));
+  const std::string when = fmt::format("{} ({})", asof ? "‹--asof›" : "today", text_of(day));
+  if (values.has("max-model-age") && age > values.integer("max-model-age"))
+    throw InputError(fmt::format(
+        "the model was trained on dates up to {}, {} before {}, and ‹--max-model-age› allows {}; "
+        "train it anew, or give a larger ‹--max-model-age›",
+        printable(model.last_date), counted(age, "day"), when, values.integer("max-model-age")));
+  if (!values.has("max-model-age") && age > kYear)
+    warnings.push_back(fmt::format(
+        "the model was trained on dates up to {}, {} before {}; train it anew, or say by "
+        "‹--max-model-age DAYS› what is too old",
+        printable(model.last_date), counted(age, "day"), when));
+  return age;
 }
 
 }  // namespace sharpen::command

@@ -4,6 +4,7 @@
 #include "command/explained_keys.hpp"
 #include "command/json_keys.hpp"
 #include "command/limit_keys.hpp"
+#include "command/proof_keys.hpp"
 #include "command/trade_keys.hpp"
 #include "sharpen/command/predict.hpp"
 
@@ -165,8 +166,10 @@ Keys<Prediction> window_keys() {
            {"to", "", [](auto& p) { return p.input.window.to; }},
            {"rows", "", [](auto& p) { return p.input.window.rows; }}},
           kNoTable),
-      {"trained_to", "last date the model was trained on",
+      {"trained_to",
+       "last date the model was trained on, and days from there to today, or to `--asof`",
        [](auto& p) { return p.input.model.last_date; }},
+      {"model_age_days", "", [](auto& p) { return value_or_null(p.input.model_age); }},
       {"members", "number of networks in the model", &Prediction::members},
       {"agreement",
        "risk of the mean of the members' unit-risk directions: 1 if they say the same, about "
@@ -180,10 +183,31 @@ Keys<Prediction> window_keys() {
                        left_alone_keys(),
                        [](auto& p) { return named(p, p.held_by_members_only()); }),
       left_out_key<Prediction>(
-          kNoTable, [](auto& p) -> auto& { return p.input.model.tickers; }),
+          kNoTable, [](auto& p) -> auto& { return p.input.today.tickers; }),
       binding_key<Prediction>(
-          kNoTable, [](auto& p) -> auto& { return p.input.model.tickers; }),
+          kNoTable, [](auto& p) -> auto& { return p.input.today.tickers; }),
   };
+}
+
+Keys<backtest::NamedWeight> kept_keys() {
+  return {{"asset", "", &backtest::NamedWeight::asset},
+          {"weight", "", &backtest::NamedWeight::weight}};
+}
+
+Json untraded(const Prediction& p) {
+  Json out = Json::array();
+  for (const std::string& ticker : p.input.model.tickers)
+    if (std::ranges::find(p.input.frozen, ticker) != p.input.frozen.end()) out.push_back(ticker);
+  return out;
+}
+
+Json against(const Prediction& p) {
+  const auto found = p.against();
+  if (!found) return absent();
+  return {{"ticker", p.input.benchmark.ticker},
+          {"beta", found->beta},
+          {"correlation", found->correlation},
+          {"periods", found->periods}};
 }
 
 Keys<Prediction> account_keys() {
@@ -208,6 +232,8 @@ Keys<Prediction> predict_keys() {
        figure_keys(),
        window_keys(),
        limit_keys<Prediction>(kNoTable),
+       bound_keys<Prediction>(kNoTable),
+       proof_keys<Prediction>(kNoTable),
        account_keys(),
        {{"previous", "file of the weights held now; `null` for all cash",
          [](auto& p) { return setting_or_null(p.values, "previous"); }},
@@ -216,6 +242,17 @@ Keys<Prediction> predict_keys() {
                          "the names whose weight changes: those wanted, in the order of the model, "
                          "then those only held now",
                          trade_keys(), traded)},
+       {list<Prediction>(
+            "kept",
+            "names that are held, cannot be traded on `date` and cannot be held "
+            "otherwise: `asset`, `weight`",
+            kept_keys(), [](auto& p) -> auto& { return p.kept; }),
+        {"not_tradable", "names of the model that cannot be traded on `date`",
+         [](auto& p) { return untraded(p); }},
+        {"benchmark",
+         "with `--benchmark`: `ticker`, and of the portfolio over the window `beta`, `correlation` "
+         "and `periods`",
+         against}},
        rule_keys<Prediction>(kWeights, [](const Prediction& p) { return &p.trading; }),
        {{"warnings", kWarningsMeaning, &Prediction::warnings}}});
 }
@@ -227,15 +264,18 @@ std::string predict_json(const Prediction& prediction) {
 }
 
 Section predict_section() {
-  return {"predict",
-          {"What the answer means: [predict.md](predict.md). With `--require-ok` and another "
-           "status the answer\nis printed all the same, and the exit code is 1.",
-           "With `--explain` there are also `holdings[].mu`, `holdings[].score`, "
-           "`holdings[].score_rank`,\n`holdings[].risk_contribution`, "
-           "`holdings[].sharpe_lost_if_removed`, `best_left_out`,\n`best_left_out.asset`, "
-           "`best_left_out.index` and `best_left_out.sharpe_gain`, as for `sharpen solve`.",
-           "With `--capital` there is also:"},
-          listed(predict_keys())};
+  return {
+      "predict",
+      {"What the answer means: [predict.md](predict.md). For `exact` there are the keys of what "
+       "it proved, as for\n`sharpen solve`, from `sharpe_upper_bound` to `bound_leaves_out`. With "
+       "`--require-ok` and another "
+       "status the answer\nis printed all the same, and the exit code is 1.",
+       "With `--explain` there are also `holdings[].mu`, `holdings[].score`, "
+       "`holdings[].score_rank`,\n`holdings[].risk_contribution`, "
+       "`holdings[].sharpe_lost_if_removed`, `best_left_out`,\n`best_left_out.asset`, "
+       "`best_left_out.index` and `best_left_out.sharpe_gain`, as for `sharpen solve`.",
+       "With `--capital` there is also:"},
+      listed(predict_keys())};
 }
 
 }  // namespace sharpen::command

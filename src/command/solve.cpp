@@ -10,6 +10,7 @@
 #include "command/trading.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/random.hpp"
+#include "sharpen/base/text.hpp"
 #include "sharpen/learn/ensemble.hpp"
 
 namespace sharpen::command {
@@ -146,12 +147,30 @@ market::Panel demo_panel(const Values& values) {
   return panel;
 }
 
+// A portfolio of a window does not know who can be traded on its last day.
+void warn_of_halts(market::PanelInput& panel) {
+  constexpr std::size_t kMost = 5;
+  std::string names;
+  std::size_t count = 0;
+  for (const market::Halt& halt : panel.halts.runs)
+    if (halt.last == panel.returns.rows() - 1 && count++ < kMost)
+      names.append(names.empty() ? "" : ", ")
+          .append(shortened(panel.returns.tickers[at(halt.asset)]));
+  if (count == 0) return;
+  panel.warnings.push_back(fmt::format(
+      "cannot be traded on {} (halted, or without a price of that day): {}{}; leave out what is "
+      "held of them by ‹--exclude›",
+      panel.returns.dates.back(), names,
+      count > kMost ? fmt::format(" and {} more", count - kMost) : ""));
+}
+
 SolveInput from_panel(const Values& values, Source source, std::optional<market::MemoryPanel> given,
                       const Log& log) {
   const Threads threads(static_cast<int>(values.integer("threads")));
   if (source == Source::demo)
     return solve::window_input(values, demo_panel(values), "", {}, threads);
   market::PanelInput panel = market::panel_input(values, std::move(given), log);
+  warn_of_halts(panel);
   return solve::window_input(values, std::move(panel.returns), std::move(panel.file),
                              std::move(panel.warnings), threads);
 }

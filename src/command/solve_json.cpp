@@ -2,6 +2,7 @@
 #include "command/explained_keys.hpp"
 #include "command/json_keys.hpp"
 #include "command/limit_keys.hpp"
+#include "command/proof_keys.hpp"
 #include "command/trade_keys.hpp"
 #include "sharpen/command/solve.hpp"
 
@@ -9,8 +10,9 @@ namespace sharpen::command {
 
 namespace {
 
-// Parts of the section: the portfolio, its bound, the relaxation it comes from, its reasons.
-enum SolvePart { kPortfolio, kBound, kRelaxation, kReasons, kLimits, kTrades };
+// Parts of the section: the portfolio, its bound, the proof, the relaxation it comes from, its
+// reasons.
+enum SolvePart { kPortfolio, kBound, kProof, kRelaxation, kReasons, kLimits, kTrades };
 
 struct Holding {
   std::string asset;
@@ -70,8 +72,9 @@ Keys<Solution> search_keys() {
       {"iterations", "only for `mssrm`, `mssrm-long` and `sdr`: steps made",
        [](auto& s) { return value_or_absent(s.iterations); }},
       {"certified",
-       "only for `mssrm-long`: whether its result is proved globally optimal for its own problem; "
-       "for `sdr`: whether its relaxation is solved to the gap asked for "
+       "only for `exact`: whether nothing better is possible, which is proved; for `mssrm-long`: "
+       "whether its result is proved globally optimal for its own problem; for `sdr`: whether its "
+       "relaxation is solved to the gap asked for "
        "([baselines.md](baselines.md))",
        [](auto& s) { return value_or_absent(s.certified); }},
       group<Solution>(
@@ -88,33 +91,6 @@ Keys<Solution> search_keys() {
                              [](auto& s) { return s.sdr->cut; }}}),
           kNoTable, [](auto& s) { return s.sdr.has_value(); }),
   };
-}
-
-Keys<Solution> bound_keys() {
-  const auto of = [](auto value) {
-    return [value](const Solution& s) { return s.bound ? Json(value(s)) : absent(); };
-  };
-  return in_part<Solution>(
-      kBound, {{"sharpe_upper_bound",
-                "no portfolio of at most `k` names, of any signs, that `net` allows has a larger "
-                "Sharpe ratio per period: proved; `null` if nothing could be proved",
-                of([](auto& s) { return s.bound->sharpe; })},
-               {"sharpe_upper_bound_annualized", "`sharpe_upper_bound` × √`periods_per_year`",
-                of([](auto& s) { return s.annualized(s.bound->sharpe); })},
-               {"share_of_bound",
-                "`sharpe` / `sharpe_upper_bound`: what is reached for certain of the best "
-                "possible; `null` where the bound is not positive",
-                of([](auto& s) { return value_or_null(s.share_of(s.bound->sharpe)); })},
-               {"bound_from", "`sdp` or `perspective`: which relaxation the bound comes from",
-                of([](auto& s) { return baseline::name(s.bound->from); })},
-               {"bound_status",
-                "`ok`, `no_signal` (the bound is 0), or `not_converged` (it holds, but `gap` is "
-                "larger than was asked for)",
-                of([](auto& s) { return name(s.bound->status); })},
-               {"gap",
-                "relative, on Sharpe²: how far the optimum of that relaxation may at most be below "
-                "the bound",
-                of([](auto& s) { return s.bound->gap; })}});
 }
 
 Keys<Solution> input_keys() {
@@ -176,7 +152,8 @@ Keys<Solution> solve_keys() {
       "solve", "`solve`",
       {portfolio_keys(),
        search_keys(),
-       bound_keys(),
+       bound_keys<Solution>(kBound),
+       proof_keys<Solution>(kProof),
        input_keys(),
        limit_keys<Solution>(kLimits),
        {list<Solution>("holdings", "the names held, in the order of the columns; empty for cash",
@@ -196,9 +173,11 @@ std::string solve_json(const Solution& solution) { return json_text<solve_keys>(
 Section solve_section() {
   return {
       "solve",
-      {"", "With `--certify`, and for `sdr`, there is also ([baselines.md](baselines.md)):",
-       "For `sdr` there is also:", "With `--explain` there is also:",
-       "Under limits there is also ([limits.md](limits.md)):", "With `--previous` there is also:"},
+      {"",
+       "With `--certify`, and for `exact` and `sdr`, there is also ([baselines.md](baselines.md)):",
+       "For `exact` there is also ([exact.md](exact.md)):", "For `sdr` there is also:",
+       "With `--explain` there is also:", "Under limits there is also ([limits.md](limits.md)):",
+       "With `--previous` there is also:"},
       listed(solve_keys())};
 }
 

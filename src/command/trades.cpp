@@ -183,7 +183,10 @@ std::vector<trade::TradeReason> decide_from(ConstVec holdings, const Trading& tr
                                             double periods_per_year, const solve::Problem& problem,
                                             double unit, solve::Choice& choice) {
   trade::Trader trader(trading.ruling, optimizer, settings, periods_per_year);
-  const trade::Standing standing{.holdings = holdings, .costs = trading.costs};
+  const trade::Standing standing{.holdings = holdings,
+                                 .costs = trading.costs,
+                                 .fixed = trading.fixed,
+                                 .outside = trading.outside};
   solve::Answer decided;
   trader.decide(problem, choice, standing, decided);
   std::vector<trade::TradeReason> reasons =

@@ -17,6 +17,7 @@
 #include "sharpen/command/train.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/learn/settings.hpp"
+#include "sharpen/market/members.hpp"
 #include "sharpen/trade/costs.hpp"
 
 namespace sharpen::command {
@@ -30,7 +31,8 @@ using settings::Values;
 struct Training {
   TrainAnswer answer;  // without a model
   learn::TrainSettings settings;
-  double cost_bps = 0.0;  // of trading, for whoever uses the model
+  std::vector<char> members = {};  // as learn::train takes them
+  double cost_bps = 0.0;           // of trading, for whoever uses the model
 
   learn::Model charged(learn::Model model) const {
     model.cost_bps = cost_bps;
@@ -137,8 +139,9 @@ learn::Model train_to_file(Training& job, learn::TrainControl control) {
   control.resume = values.flag("resume");
   const Threads threads(static_cast<int>(values.integer("threads")));
   try {
-    learn::Model model = job.charged(learn::train(
-        job.answer.input.returns, job.settings, values.real("periods-per-year"), threads, control));
+    learn::Model model = job.charged(learn::train(job.answer.input.returns, job.settings,
+                                                  values.real("periods-per-year"), threads, control,
+                                                  job.members));
     learn::write_model(model, out);
     checkpoints.remove();
     return model;
@@ -158,7 +161,8 @@ learn::Model train_in_memory(const Training& job, const learn::TrainControl& con
   const Threads threads(static_cast<int>(values.integer("threads")));
   try {
     return job.charged(learn::train(job.answer.input.returns, job.settings,
-                                    values.real("periods-per-year"), threads, control));
+                                    values.real("periods-per-year"), threads, control,
+                                    job.members));
   } catch (const Interrupted&) {
     throw Failure("interrupted");
   } catch (const learn::Diverged& diverged) {
@@ -198,12 +202,22 @@ Training read_training(const Values& values, std::optional<market::MemoryPanel> 
   learn::TrainSettings settings = learn::training_settings(values);
   Training job{.answer = {.values = values}, .settings = std::move(settings)};
   keep_inputs(values, {"out"});
-  if (values.text("universe") == "available")
-    throw InputError(fmt::format(
-        "{} = available cannot be trained on, which needs every asset throughout; use complete",
-        values.given_as("universe")));
+  if (job.settings.network == learn::NetworkKind::joint)
+    for (const char* name : {"universe", "members"})
+      if (values.has(name) && values.text(name) != "complete")
+        throw InputError(fmt::format(
+            "{} cannot go with network = joint, which needs every asset throughout; use ‹--network "
+            "shared›, or {}",
+            name == std::string_view("universe") ? "universe = available" : "members",
+            name == std::string_view("universe") ? "‹--universe complete›" : "leave them out"));
   job.answer.input = market::panel_input(values, std::move(panel), log);
   charge(job);
+  if (values.has("members")) {
+    const market::Panel& returns = job.answer.input.returns;
+    const market::MemberBook book(values.text("members"));
+    job.members = book.states(returns.dates, returns.tickers, returns.left_out);
+    job.answer.warnings = book.warnings(returns.dates, returns.tickers, returns.left_out);
+  }
   return job;
 }
 
@@ -271,7 +285,8 @@ void check_training_settings(const Values& values) {
 PlannedTraining plan_training(const Values& values, const Log& log) {
   const Training job = read_training(values, {}, log);
   const Threads threads(static_cast<int>(values.integer("threads")));
-  return {learn::plan_training(job.answer.input.returns, job.settings, threads), job.settings};
+  return {learn::plan_training(job.answer.input.returns, job.settings, threads, job.members),
+          job.settings};
 }
 
 TrainAnswer train_answer(const Values& values, std::optional<market::MemoryPanel> panel,

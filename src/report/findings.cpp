@@ -316,6 +316,7 @@ std::vector<std::string> findings(const Results& results, const Summary& summary
         "{} of methods in rows are more than the {} that get intervals: nothing is said of them.",
         counted(summary.entries.size(), "result"), Summary::kMostJudged));
   add_ruin(summary, out);
+  add_aims(results, summary, out);
   add_alike(results, summary, out);
   add_warnings(results, out);
   const Index undone = count(results, CellState::failed) + count(results, CellState::missing);

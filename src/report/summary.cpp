@@ -63,6 +63,7 @@ constexpr std::array<FigureRow, kFigures> kRows = {{
     {{"sharpe_at_50bp_annualized", "50 bp", 3, 1}, nullptr},
     {{"regret", "regret", 5, -1}, nullptr},
     {{"regret_relative", "relative regret", 3, -1}, nullptr},
+    {{"share_certified", "proved", 3, 0}, nullptr},
     {{"seconds", "seconds", 1, -1}, nullptr},
 }};
 
@@ -79,7 +80,8 @@ double sharpe_at(double bps, const backtest::BeforeTrading& run, double periods_
   return backtest::sharpe_ratio(left) * std::sqrt(periods_per_year);
 }
 
-std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Market& market) {
+std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Market& market,
+                                        const study::Method& method) {
   std::array<double, kFigures> out;
   out.fill(kNone);
   if (cell.state != CellState::done) return out;
@@ -107,6 +109,9 @@ std::array<double, kFigures> figures_of(const study::Cell& cell, const study::Ma
     set(Figure::regret, cell.regret->mean);
     if (cell.regret->oracle > 0.0) set(Figure::regret_relative, cell.regret->relative());
   }
+  if (method.optimizer == "exact" && cell.run.n_decisions > 0)
+    set(Figure::proved,
+        static_cast<double>(cell.run.n_certified) / static_cast<double>(cell.run.n_decisions));
   set(Figure::seconds, cell.seconds);
   return out;
 }
@@ -371,7 +376,8 @@ Summary summarize(const study::Results& results, const backtest::BootstrapSettin
   out.replications = settings.replications;
   for (const study::Method& method : results.methods) out.costs.push_back(method.cost_bps);
   for (const study::Cell& cell : results.cells)
-    out.of_cells.push_back(figures_of(cell, results.markets[at(cell.market)]));
+    out.of_cells.push_back(
+        figures_of(cell, results.markets[at(cell.market)], results.methods[at(cell.method)]));
   add_groups(results, out);
   for (Entry& entry : out.entries) fill_entry(results, out, entry);
   judge_entries(out, settings, threads);

@@ -56,6 +56,8 @@ Table warnings_table(const Builder& make);
 // The sentences on who is above zero, and above equal weights, after costs.
 void add_after_costs(const study::Results& results, const Summary& summary,
                      std::vector<std::string>& out);
+// How far the volatility is from the one that was aimed at, where it is far.
+void add_aims(const study::Results& results, const Summary& summary, std::vector<std::string>& out);
 
 // Says what the marks in the table mean, where it has any.
 void add_mark_notes(Table& table);

@@ -275,13 +275,21 @@ Table regret_table(const Builder& make) {
 }
 
 Table trading_table(const Builder& make) {
-  Table out =
-      make.listing({Figure::turnover, Figure::turnover_annualized, Figure::gross, Figure::net,
-                    Figure::names, Figure::effective_names, Figure::largest_weight},
-                   "trading", "Turnover and holdings");
+  std::vector<Figure> figures = {
+      Figure::turnover, Figure::turnover_annualized, Figure::gross,         Figure::net,
+      Figure::names,    Figure::effective_names,     Figure::largest_weight};
+  const bool proves = std::ranges::any_of(make.summary.entries, [](const Entry& entry) {
+    return std::isfinite(entry[Figure::proved].mean);
+  });
+  if (proves) figures.push_back(Figure::proved);
+  Table out = make.listing(figures, "trading", "Turnover and holdings");
   out.notes.emplace_back(
       "Turnover: the sum of |trade| per rebalance, bought and sold both counting. Names, exposure "
       "(gross, net) and weights are means over the days.");
+  if (proves)
+    out.notes.emplace_back(
+        "Proved: the share of decisions, before the costs of trading, that are shown to be the "
+        "best there are for their signal.");
   return out;
 }
 

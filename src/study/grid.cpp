@@ -14,6 +14,7 @@
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/solve/registry.hpp"
 #include "study/grid_tables.hpp"
+#include "study/kept_files.hpp"
 
 namespace sharpen::study {
 
@@ -381,8 +382,11 @@ std::string name_of(const Values& values, const std::string& preset) {
 
 }  // namespace
 
-Grid grid_of(const Values& values, std::string_view toml, std::string_view file_name) {
-  const Tables tables = read_tables(toml, file_name);
+Grid grid_of(const Values& given_values, std::string_view toml, std::string_view file_name) {
+  const Values values = with_market_files(given_values);
+  Tables tables = read_tables(toml, file_name);
+  for (MarketGrid& market : tables.markets)
+    for (Given& each : market.settings) each.text = kept_text(each.name, each.text);
   const std::string preset = values.has("preset") ? values.text("preset") : "";
   Grid out;
   out.name = name_of(values, preset);

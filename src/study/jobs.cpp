@@ -29,6 +29,7 @@ const market::Panel& returns_of(const Plan& plan, Index cell) {
 market::Panel first_rows(const market::Panel& returns, Index rows) {
   market::Panel out;
   out.tickers = returns.tickers;
+  out.left_out = returns.left_out;
   out.dates.assign(returns.dates.begin(), returns.dates.begin() + rows);
   out.values.assign(returns.values.begin(), returns.values.begin() + rows * returns.n());
   return out;
@@ -55,7 +56,7 @@ double median_of_three(const Timed& timed) {
 }
 
 Cost training_cost(const Plan& plan, Index cell, bool measure) {
-  const backtest::BacktestSettings settings = backtest::backtest_settings(plan.values_of(cell));
+  const backtest::BacktestSettings settings = plan.settings_of(cell);
   const Market& market = market_of(plan, cell);
   const learn::TrainSettings& training = settings.training;
   try {
@@ -75,7 +76,7 @@ Cost training_cost(const Plan& plan, Index cell, bool measure) {
 
 // Seconds of one walk of `periods` test periods, timed.
 double timed_walk(const Plan& plan, Index cell, Index periods) {
-  backtest::BacktestSettings settings = backtest::backtest_settings(plan.values_of(cell));
+  backtest::BacktestSettings settings = plan.settings_of(cell);
   const market::Panel& returns = returns_of(plan, cell);
   const Market& market = market_of(plan, cell);
   const Index first = returns.rows() - static_cast<Index>(market.dates.size());

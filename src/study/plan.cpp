@@ -15,6 +15,7 @@
 #include "sharpen/market/panel_input.hpp"
 #include "sharpen/study/store.hpp"
 #include "sharpen/trade/costs.hpp"
+#include "study/plan_files.hpp"
 #include "study/reading.hpp"
 
 namespace sharpen::study {
@@ -113,21 +114,8 @@ Values method_values(const Grid& grid, const MarketGrid* market, const MethodGri
   return values;
 }
 
-// What files of costs and limits say, and not where they are: they may be other ones tomorrow.
-Values with_contents(Values values) {
-  if (const settings::NumberOrFile& costs = values.number_or_file("cost-bps"); !costs.file.empty())
-    values.set_flag("cost-bps", trade::with_contents(costs).file);
-  if (layer::gives_limits(values)) {
-    layer::LimitSettings limits;
-    settings::fill(values, limits);
-    values.set_flag("limits", layer::limit_rules(limits)->to_toml());
-    if (values.has("groups")) values.set_flag("groups", "");
-  }
-  return values;
-}
-
 Method method_of(const Grid& grid, const MethodGrid& method) {
-  const Values values = with_contents(method_values(grid, nullptr, method));
+  const Values values = with_method_files(method_values(grid, nullptr, method));
   const learn::FrameworkInfo& framework = learn::framework_named(values.text("framework"));
   Method out;
   out.name = method.name;
@@ -232,8 +220,8 @@ Index first_period(const Values& values, const std::vector<std::string>& dates, 
   return std::min(traded, backtest::stats_row(dates, values.text("stats-from")));
 }
 
-market::Panel add_market(const Grid& grid, const MarketGrid& market, const Log& log,
-                         Results& results) {
+market::PanelInput add_market(const Grid& grid, const MarketGrid& market, const Log& log,
+                              Results& results) {
   Market out;
   out.name = market.name;
   const Values values = market_values(grid, market);
@@ -248,13 +236,14 @@ market::Panel add_market(const Grid& grid, const MarketGrid& market, const Log& 
                       "lookback, or an earlier split",
                       input.returns.rows()));
     out.tickers = input.returns.tickers;
+    if (values.has("benchmark")) std::erase(out.tickers, values.text("benchmark"));
     out.dates.assign(dates.begin() + first, dates.end());
     out.first_date = dates.front();
     out.periods_per_year = values.real("periods-per-year");
     out.risk_free = values.real("risk-free") / out.periods_per_year;
     out.warnings = input.warnings;
     results.markets.push_back(std::move(out));
-    return std::move(input.returns);
+    return input;
   } catch (const InputError& error) {
     throw InputError(in_market(market, error.marked()));
   }
@@ -406,14 +395,21 @@ Plan plan_study(const Grid& grid, const Log& log) {
       given.push_back(method_values(grid, &market, method));
       try {  // before any panel is read
         check_values(given.back());
-        plan.values.push_back(with_contents(given.back()));
+        plan.values.push_back(with_method_files(given.back()));
       } catch (const InputError& error) {
         throw InputError(in_method(market, method, error.marked()));
       }
     }
   for (std::size_t market = 0; market < grid.markets.size(); ++market) {
-    plan.returns.push_back(add_market(grid, grid.markets[market], log, plan.results));
+    market::PanelInput input = add_market(grid, grid.markets[market], log, plan.results);
+    plan.standstills.push_back(market::standstills(input.halts, input.returns));
+    plan.returns.push_back(std::move(input.returns));
     check_new_market(grid, plan);
+    try {
+      check_files(plan, market);
+    } catch (const InputError& error) {
+      throw InputError(in_market(grid.markets[market], error.marked()));
+    }
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
   check_backtests(grid, given, plan);

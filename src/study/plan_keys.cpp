@@ -13,8 +13,8 @@ namespace {
 using settings::Values;
 
 // Of the process, of the answer, and what is in the checksum of a market or stands for others.
-constexpr unsigned kNeverMatters =
-    settings::of_run | settings::of_answer | settings::input_file | settings::shorthand;
+constexpr unsigned kNeverMatters = settings::of_run | settings::of_answer | settings::input_file |
+                                   settings::names_file | settings::shorthand;
 
 bool learns(const Values& values) {
   return learn::framework_named(values.text("framework")).learns;

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <map>
 
+#include "market/file_or_text.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/market/decisions.hpp"
+#include "sharpen/study/store.hpp"
 
 namespace sharpen::study {
 
@@ -17,7 +21,8 @@ using settings::Values;
 std::vector<std::string_view> names() {
   std::vector<std::string_view> out;
   for (const settings::Setting& setting : settings::table())
-    if (setting.taken_by(settings::backtest) && setting.is(settings::of_reading))
+    if (setting.taken_by(settings::backtest) &&
+        setting.is(settings::of_reading | settings::names_file))
       out.push_back(setting.name);
   return out;
 }
@@ -37,8 +42,21 @@ std::map<std::string_view, std::string_view> words_of(std::string_view checksum)
   return found;
 }
 
+// What is meant where there is no word. Studies of former versions have none for their default.
 std::string default_of(const Values& defaults, std::string_view name) {
+  if (name == "on-suspect") return "report";
   return defaults.has(name) ? defaults.written(name) : "not given";
+}
+
+// One word: of a text that names a file or is what it says, its checksum, for the file may be
+// another one tomorrow.
+std::string word_of(const Values& values, std::string_view name) {
+  const std::string written = values.written(name);
+  if (!settings::find_for(name, settings::backtest)->is(settings::names_file)) return written;
+  if (name == "decisions") return checksum_of_text(market::decisions_text(written));
+  std::error_code ignored;
+  const bool file = !market::is_text(written) && std::filesystem::is_regular_file(written, ignored);
+  return checksum_of_text(file ? market::contents(written, name) : written);
 }
 
 }  // namespace
@@ -47,8 +65,8 @@ std::string reading_words(const Values& values) {
   const Values defaults(settings::backtest);
   std::string out;
   for (const std::string_view name : names())
-    if (values.has(name) && values.written(name) != default_of(defaults, name))
-      out += fmt::format(" {}={}", name, values.written(name));
+    if (values.has(name) && word_of(values, name) != default_of(defaults, name))
+      out += fmt::format(" {}={}", name, word_of(values, name));
   return out;
 }
 

@@ -1,6 +1,7 @@
 // What decides on the numbers that come from a market besides its data: the words behind its
 // checksum, "crc32:0badcafe:1234 from=2016 on-suspect=adjust". A setting at its default is no word,
-// whether it was given or not.
+// whether it was given or not; of on-suspect it is report, which was the default once. A file of
+// decisions is the checksum of what it says.
 #pragma once
 
 #include <string>

@@ -110,7 +110,7 @@ class Runner {
   }
 
   backtest::BacktestSettings settings(Index cell) const {
-    backtest::BacktestSettings out = backtest::backtest_settings(plan_.values_of(cell));
+    backtest::BacktestSettings out = plan_.settings_of(cell);
     out.bootstrap.replications = 1;  // intervals are the report's
     return out;
   }

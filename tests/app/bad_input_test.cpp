@@ -206,8 +206,8 @@ TEST_F(OddInput, AnAbsurdReturnIsNamed) {
       "p.csv",
       "date,A,B\n2024-01-01,1,1\n2024-01-02,2,1\n2024-01-03,1,1e300\n2024-01-04,1,1e-300\n");
   for (const char* form : {"dense", "low-rank"}) {
-    const Finished run =
-        run_program({"solve", "--prices", file, "--lookback", "all", "--form", form});
+    const Finished run = run_program(
+        {"solve", "--prices", file, "--lookback", "all", "--form", form, "--on-suspect", "report"});
     EXPECT_EQ(run.exit_code, 2);
     EXPECT_EQ(run.out, "");
     EXPECT_EQ(run.err, "sharpen: error: " + file +

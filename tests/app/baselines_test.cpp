@@ -59,15 +59,16 @@ TEST_F(IndependentAssets, EveryBaselineFindsTheTwoBestOfThree) {
 
 TEST_F(IndependentAssets, CertifyProvesABoundForEveryOptimizer) {
   for (const std::string optimizer :
-       {"oscar", "symmetric", "greedy", "swap", "mssrm", "mssrm-long", "sdr"}) {
-    for (const std::string bound : {"sdp", "perspective", "best"}) {
+       {"oscar", "symmetric", "greedy", "swap", "exact", "mssrm", "mssrm-long", "sdr"}) {
+    for (const std::string bound : {"sdp", "perspective", "branch", "best"}) {
       const json answer = baseline_answer(
           solve({"-k", "2", "--optimizer", optimizer, "--certify", "--bound", bound}));
       const double proved = answer["sharpe_upper_bound"];
       EXPECT_GE(proved, std::sqrt(13.0)) << optimizer << " " << bound;
       EXPECT_LT(proved, std::sqrt(14.0) + 1e-3) << optimizer << " " << bound;
       const std::string from = answer["bound_from"];
-      EXPECT_TRUE(bound == "best" ? from == "sdp" || from == "perspective" : from == bound);
+      // What is proved to be the best is the smallest bound there is.
+      EXPECT_EQ(from, bound == "best" || optimizer == "exact" ? "branch" : bound);
       EXPECT_NEAR(answer["share_of_bound"], answer["sharpe"].get<double>() / proved, 1e-12);
       EXPECT_LE(answer["gap"].get<double>(), 1e-3);
       EXPECT_EQ(answer["bound_status"], "ok");
@@ -131,8 +132,8 @@ TEST_F(IndependentAssets, RefusesValuesOutsideTheirBounds) {
             "sharpen: error: sdr-recovery = topk is not one of top-k, match; did you mean "
             "top-k?\n");
   EXPECT_EQ(refused("--bound", "sdr"),
-            "sharpen: error: bound = sdr is not one of best, sdp, perspective; did you mean "
-            "sdp?\n");
+            "sharpen: error: bound = sdr is not one of best, sdp, perspective, branch; did you "
+            "mean sdp?\n");
 }
 
 TEST(Baselines, ExplainWorksForEachOfThem) {

@@ -65,7 +65,7 @@ using Files = std::map<std::string, std::string>;
 Files files_of(const std::string& folder) {
   Files out;
   for (const char* name : {"returns.csv", "weights.csv", "trades.csv", "weights_last.csv",
-                           "benchmark.csv", "metrics.json"})
+                           "positions.csv", "benchmark.csv", "metrics.json"})
     if (fs::exists(folder + "/" + name)) out[name] = text_of(folder + "/" + name);
   return out;
 }
@@ -135,8 +135,8 @@ TEST_P(ReplacedRun, IsTheOldTheNewOrSaysThatItIsNeither) {
   put_back(before);
   ASSERT_EQ(run(replace, "").exit_code, 0);
   const Files after = files_of(out_);
-  ASSERT_EQ(before.size(), 6u);
-  ASSERT_EQ(after.size(), 5u);
+  ASSERT_EQ(before.size(), 7u);
+  ASSERT_EQ(after.size(), 6u);
   for (const std::string what : {"kill", "5"}) {  // 5: EIO
     int code = -1;
     for (int step = 0; code != 0; step += what == "kill" ? 1 : 3) {
@@ -163,7 +163,7 @@ TEST_P(ReplacedRun, IsMendedByTheNextRunWhichLeavesNothingBehind) {
     if (run(replace, calls + std::to_string(step) + ":kill").exit_code == 0) break;
     const Finished again = run(replace, "");
     EXPECT_EQ(again.exit_code, 0) << again.err;
-    EXPECT_EQ(files_of(out_).size(), 5u);
+    EXPECT_EQ(files_of(out_).size(), 6u);
     EXPECT_THAT(others(folder_.path(""), {"panel.csv", "mx"}), ::testing::IsEmpty());
   }
 }
@@ -218,7 +218,7 @@ TEST_F(CutShort, AMountPointOrAFolderWhoseParentIsClosedIsWrittenTo) {
       EXPECT_EQ(run.exit_code, 0) << fault << run.err;
       EXPECT_EQ(files_of(out), expected);
       EXPECT_THAT(others(out, {"returns.csv", "weights.csv", "trades.csv", "weights_last.csv",
-                               "metrics.json"}),
+                               "positions.csv", "metrics.json"}),
                   ::testing::IsEmpty());
     }
   }

@@ -60,7 +60,7 @@ class Desk {
                                      .hidden = {},
                                      .members = static_cast<Index>(views.size())});
     model.first_date = "2010-01-04";
-    model.last_date = "2014-12-31";
+    model.last_date = "2015-06-30";
     model.validation_from = "2014-01-02";
     model.settings.mandate.k = {.count = 2, .percent = 0.0};
     model.settings.mandate.sizing.kind = layer::Sizing::gross;

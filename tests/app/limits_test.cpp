@@ -139,8 +139,9 @@ TEST(LimitsOfSolve, WhatIsWrongIsNamed) {
       refusal({"--long-only", "--max-weight", "0.1", "-k", "5"}),
       HasSubstr("no portfolio of 5 names keeps the limits: they would have to give way by 0.1; "
                 "allow more names (-k)"));
-  EXPECT_THAT(refusal({"--long-only", "--optimizer", "sdr"}),
-              HasSubstr("optimizer = sdr keeps no limits; use oscar, symmetric, greedy or swap"));
+  EXPECT_THAT(
+      refusal({"--long-only", "--optimizer", "sdr"}),
+      HasSubstr("optimizer = sdr keeps no limits; use oscar, symmetric, greedy, swap or exact"));
   EXPECT_THAT(refusal({"--max-weight", "0.3", "--sizing", "gross"}), HasSubstr("no convex set"));
   EXPECT_THAT(refusal({"--long-only", "--sizing", "volatility", "--objective", "sharpe"}),
               HasSubstr("leave one of them out"));

@@ -218,6 +218,10 @@ TEST(PredictRule, RefusesWhatCannotBe) {
     desk.expect_refusal(more, message);
     EXPECT_FALSE(std::filesystem::exists(out));
   };
+  refuse(
+      {"--framework", "pfl"},
+      "framework = pfl, and the model was trained as dfl; leave --framework out, or give another "
+      "model");
   refuse({"--memory", "0"}, "memory = 0 is outside [1, 10000]");
   refuse({"--cost-bps", "-1"}, "cost-bps = -1 is outside [0, inf)");
   const auto& tickers = desk.prices().tickers;

@@ -134,8 +134,8 @@ TEST(Predict, SizesAsAsked) {
   for (const char* optimizer : {"oscar", "symmetric", "greedy"})
     EXPECT_EQ(desk.predict({"--optimizer", optimizer, "--explain"})["optimizer"], optimizer);
   desk.expect_refusal({"--optimizer", "equal"},
-                      "optimizer = equal cannot decide for a model; use oscar, symmetric, greedy "
-                      "or swap");
+                      "optimizer = equal cannot decide for a model; use oscar, symmetric, greedy, "
+                      "swap or exact");
 }
 
 TEST(Predict, FindsTheColumnsByNameInAnyOrder) {
@@ -192,7 +192,8 @@ TEST(Predict, NeedsAModel) {
     return run.err;
   };
   EXPECT_EQ(refusal({"predict", "--prices", desk.path("prices.csv")}),
-            "sharpen: error: no model given; give --model FILE, as sharpen train wrote it\n");
+            "sharpen: error: no model given; give --model FILE, as sharpen train wrote it, or a "
+            "--framework that needs none, such as rolling\n");
   EXPECT_EQ(refusal({"predict", "--model", desk.path("m.sharpen")}),
             "sharpen: error: no panel given; give --prices FILE or --returns FILE\n");
   EXPECT_EQ(

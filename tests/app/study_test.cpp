@@ -211,13 +211,11 @@ TEST(StudyCommand, RefusesAtOnceWhatNoCellCouldDo) {
   const Folder folder;
   const std::string config = folder.file("s.toml", kStudy), out = folder.path("out");
   for (const char* how : {"--dry-run", "--retry"}) {
-    const Finished run =
-        run_program({"study", config, "--universe", "available", "--out", out, how});
+    const Finished run = run_program(
+        {"study", config, "--universe", "available", "--network", "joint", "--out", out, how});
     EXPECT_EQ(run.exit_code, 2) << how;
-    EXPECT_EQ(run.err,
-              "sharpen: error: market sim, method historic-sdr: universe = available cannot go "
-              "with framework = historic, whose mean of the training part needs every asset "
-              "throughout; use universe complete, or framework rolling\n");
+    EXPECT_THAT(run.err, HasSubstr("universe = available cannot go with network = joint, which "
+                                   "needs every asset throughout; use network shared"));
   }
   EXPECT_FALSE(std::filesystem::exists(out));
 }
@@ -233,13 +231,13 @@ TEST(StudyCommand, TellsAnotherReadingFromAnotherFile) {
     return run_program(more);
   };
   EXPECT_EQ(study({}).exit_code, 0);
-  const Finished same = study({"--on-suspect", "report", "--max-gap", "5"});
+  const Finished same = study({"--on-suspect", "careful", "--max-gap", "5"});
   EXPECT_EQ(same.exit_code, 0) << same.err;
   EXPECT_THAT(same.out, HasSubstr("nothing was left to do"));
   const Finished other = study({"--on-suspect", "adjust"});
   EXPECT_EQ(other.exit_code, 2);
   EXPECT_THAT(other.err, HasSubstr("market \"simulated\" is read with other settings than when "
-                                   "this study began: on-suspect = adjust, was report"));
+                                   "this study began: on-suspect = adjust, was careful"));
 }
 
 TEST(StudyCommand, GrowsAndDoesNotShrink) {

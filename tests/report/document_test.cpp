@@ -113,6 +113,28 @@ TEST(Report, SharpeTableHasWhatIsBeforeCostsAndADayLaterBesideEveryFigure) {
   EXPECT_EQ(table_named(all, "sharpe").rows.size(), 6u);
 }
 
+TEST(Report, SaysWhichShareOfDecisionsIsProvedWhereExactDecides) {
+  study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}});
+  const auto heads = [&] {
+    const std::vector<Table> all = tables_of(results);
+    std::vector<std::string> out;
+    for (const Column& column : table_named(all, "trading").columns) out.push_back(column.head);
+    return out;
+  };
+  EXPECT_THAT(heads(), Not(::testing::Contains("proved")));
+  results.methods[0].optimizer = "exact";
+  for (study::Cell& cell : results.cells) {
+    cell.run.n_decisions = 8;
+    cell.run.n_certified = 6;
+  }
+  EXPECT_EQ(heads().back(), "proved");
+  const std::vector<Table> all = tables_of(results);
+  for (const Row& row : table_named(all, "trading").rows) {
+    const bool exact = row.method == results.methods[0].name;
+    EXPECT_EQ(row.cells.back().value == 0.75, exact) << row.method;
+  }
+}
+
 TEST(Report, SaysThatTradesAreLate) {
   study::Results results = made_results({.markets = {"M"}, .ks = {"10%"}});
   for (const Format format : {Format::text, Format::html, Format::markdown}) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include "sharpen/base/named.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/learn/framework.hpp"
+#include "sharpen/market/standstills.hpp"
 #include "sharpen/solve/optimizer.hpp"
 #include "sharpen/trade/settings.hpp"
 
@@ -59,8 +61,13 @@ struct BacktestSettings : solve::OptimizerSettings {
   trade::RuleSettings rules;
   double risk_free = 0.0;  // a year; risk_free / periods_per_year per period
   double periods_per_year = 252.0;
-  std::string benchmark;  // ticker, taken out of the universe; "": none
-  bool gaps = false;      // the panel may hold NaN (universe available)
+  std::string benchmark;  // ticker, taken out of the universe, a file or its text; "": none
+  std::string members;    // file of who may be held when (market/members.hpp); "": everybody
+  std::vector<market::Standstill> standstills = {};  // what cannot be traded when, by cleaning
+  bool gaps = false;                                 // the panel may hold NaN (universe available)
+  // With a capital: the prices that the returns are made of, a row more than these.
+  std::shared_ptr<const market::Panel> prices;
+  bool ahead = false;  // the panel's last row is yet to come, and only it is walked
 
   std::int64_t trials = 1;
   BootstrapSettings bootstrap;
@@ -93,9 +100,21 @@ void check_settings(const BacktestSettings& settings, const market::Panel* signa
 // that trades can be made on.
 double check_backtest(const market::Panel& returns, const BacktestSettings& settings);
 
+// The volatility that portfolios were sized to, and the one that came out.
+struct VolatilityAim {
+  static constexpr double kFar = 1.5;  // a factor beyond which something is amiss
+
+  double target = 0.0, realised = 0.0;  // a year
+  std::string reason;                   // the likely one, where they are far apart
+
+  double ratio() const { return realised / target; }
+  bool far() const { return !(ratio() <= kFar && ratio() >= 1.0 / kFar); }
+};
+
 struct BacktestResult {
   std::vector<std::string> tickers;  // the universe: columns that weights refer to
   Index training_rows = 0;           // rows before the split; 0 without one
+  std::string benchmark;             // what it is called; "": none
   Run run;
   // Returns after costs over the periods of the run, 0 after ruin: of the same settings with trades
   // one period later, and of equal weights of the same universe, rebalanced as often.
@@ -103,6 +122,7 @@ struct BacktestResult {
   Metrics metrics;
   SharpeStatistics statistics;
   AfterCosts after_costs;
+  std::optional<VolatilityAim> aim;       // where something is sized to a volatility
   std::optional<Regret> regret;           // of pfl and dfl
   std::vector<TrainingRecord> trainings;  // likewise
   std::vector<std::string> warnings;

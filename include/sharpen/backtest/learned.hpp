@@ -25,6 +25,7 @@ struct LearnedSettings {
   std::optional<Index> memory;
   // What trainings charge: the mean over the dates of each; null: training.train_cost_bps.
   std::shared_ptr<const trade::CostBook> costs;
+  std::vector<char> members = {};  // as WalkSettings has them
 };
 
 // What one training came to.

@@ -36,14 +36,17 @@ class RollingMean : public SignalSource {
   void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;
 };
 
-// historic: the mean of the training part, rows (T, n), the same at every decision.
+// historic: the mean of the training part, rows (T, n), the same at every decision. Of an asset
+// with gaps there: of the returns that it has, if they are `least` or more; else it has no
+// expectation.
 class TrainingMean : public SignalSource {
  public:
-  explicit TrainingMean(ConstMat training);
+  explicit TrainingMean(ConstMat training, Index least = 1);
   void expected_returns(const WindowBatch& batch, Index i, Vec mu) const override;
+  bool has(Index row, Index asset) const override;
 
  private:
-  std::vector<double> mean_;  // (n)
+  std::vector<double> mean_;  // (n), NaN for none
 };
 
 // What is expected of one asset at one decision: a return; none that could be computed, which makes
@@ -79,10 +82,13 @@ class GivenSignal : public SignalSource {
  public:
   // Matched to the panel by ticker and date, in any order of tickers; more of either is ignored.
   // `rows`: the panel rows that decisions are made at. A ticker or a date that the signal lacks
-  // is an InputError that names it; so is a gap (NaN), unless gaps are allowed: the asset is
-  // then not held by that decision. optional: further rows, whose gaps are nobody's mistake.
+  // is an InputError that names it; so is a gap (NaN), unless this asset may lack a value at the
+  // end of this row: it is then not held by that decision. optional: further rows, whose gaps are
+  // nobody's mistake.
   GivenSignal(const market::Panel& signal, const market::Panel& returns,
-              std::span<const Index> rows, bool gaps_allowed, std::span<const Index> optional = {});
+              std::span<const Index> rows,
+              const std::function<bool(Index row, Index asset)>& may_lack,
+              std::span<const Index> optional = {});
   // values (rows, n): of the decisions at those rows of the panel.
   GivenSignal(const market::Panel& returns, std::span<const Index> rows,
               std::vector<Expectation> values);
@@ -125,7 +131,8 @@ struct Trading {
   trade::Ruling ruling = {};
   const solve::OptimizerInfo* optimizer = nullptr;  // null: not at all
   double periods_per_year = 252.0;
-  bool frozen = false;  // names may be frozen
+  bool frozen = false;   // names may be frozen
+  bool reasons = false;  // decisions say why they trade
 };
 
 // mu from the source, Sigma of the window or of the training part: a portfolio by any optimizer.
@@ -147,7 +154,8 @@ class OptimizerPolicy : public Policy {
   // before it. To be called last. Throws Interrupted.
   void remember(const market::Panel& returns, const WalkSettings& walk, Index memory,
                 const Threads& threads, const Control& control);
-  // The covariance of the training part (T, n) instead of the windows'. Needs panels without gaps.
+  // The covariance of the training part (T, n) instead of the windows', of assets without a gap in
+  // it.
   void fix_covariance(ConstMat training);
 
   Index least_history() const override;
@@ -163,10 +171,17 @@ class OptimizerPolicy : public Policy {
  private:
   struct Batch;
   class Trades;
-  // Null where there is one for all.
-  std::unique_ptr<risk::Risk> own_risk(const WindowBatch& batch,
-                                       const risk::RiskSettings& settings) const;
-  solve::Problem problem(const WindowBatch& batch, Index i, const risk::Risk* own) const;
+  // The covariances of a batch: its windows', or that of the training part.
+  struct BatchRisk {
+    std::unique_ptr<risk::Risk> own;   // null: there is one for all
+    std::vector<double> training;      // (T, m) where some of its columns are used
+    const risk::Risk* risk = nullptr;  // null: none is needed
+    bool fixed = false;                // one sample for all windows
+
+    Index sample(Index i) const { return fixed ? 0 : i; }
+  };
+  BatchRisk risk_of(const WindowBatch& batch, const risk::RiskSettings& settings) const;
+  solve::Problem problem(const WindowBatch& batch, Index i, const BatchRisk& risk) const;
   // q and variances (B, m) of every window (trade/memory.hpp); NaN where there are none.
   void directions(const WindowBatch& batch, std::vector<double>& q,
                   std::vector<double>& variances) const;
@@ -181,7 +196,8 @@ class OptimizerPolicy : public Policy {
   Trading trading_;
   risk::RiskSettings risk_settings_;
   std::vector<double> training_;            // (T, n) a copy: a low-rank risk refers to it
-  std::unique_ptr<risk::Risk> fixed_risk_;  // one sample
+  std::vector<char> trained_;               // (n) whether the asset has no gap there
+  std::unique_ptr<risk::Risk> fixed_risk_;  // one sample, of all assets; null if some have gaps
   // Of decisions that come one at a time, from the one before.
   std::unique_ptr<solve::Optimizer> remembering_;
 };

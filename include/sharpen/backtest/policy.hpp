@@ -11,6 +11,7 @@
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/status.hpp"
 #include "sharpen/base/view.hpp"
+#include "sharpen/trade/trader.hpp"
 
 namespace sharpen::backtest {
 
@@ -30,6 +31,7 @@ struct Decision {
   // (docs/baselines.md).
   Index iterations = 0;
   bool certified = false;
+  std::vector<trade::TradeReason> reasons = {};  // by column of the panel, if they are asked for
 };
 
 // Consecutive decisions over the same assets, with windows of the same length T. Window i is
@@ -51,9 +53,10 @@ struct WindowBatch {
 
 // What a decision may know of the account, by column of the panel.
 struct Standing {
-  ConstVec holdings = {};            // (n) weights before the trade
-  ConstVec costs = {};               // (n) per unit traded; empty: none
-  std::span<const char> fixed = {};  // (n) not 0: cannot be traded now; empty: all can
+  ConstVec holdings = {};                 // (n) weights before the trade
+  ConstVec costs = {};                    // (n) per unit traded; empty: none
+  std::span<const char> fixed = {};       // (n) not 0: cannot be traded now; empty: all can
+  trade::Standing::Outside outside = {};  // held fast in names that the panel does not have
 };
 
 // What the decisions of a batch need that does not depend on the account, until they are made.

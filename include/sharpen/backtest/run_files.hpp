@@ -18,12 +18,17 @@ namespace sharpen::backtest {
 // trading_cost,short_fee,financing, which add up to cost, and delayed_return,equal_return, as far
 // as they are known.
 std::string returns_csv(const Run& run, ConstVec delayed = {}, ConstVec equal = {});
-// date,asset,weight: weights held over the period of that date, only those that are not zero.
+// date,asset,weight: weights held over the period of that date, only those that are not zero; where
+// they are counted, shares.
 std::string weights_csv(const Run& run, std::span<const std::string> tickers);
-// date,asset,from,to,trade: what was traded for that period, before it began.
+// date,asset,from,to,trade: what was traded for that period, before it began; where shares are
+// counted, price,shares, negative for a sale.
 std::string trades_csv(const Run& run, std::span<const std::string> tickers);
 // date,return of the benchmark.
 std::string benchmark_csv(const Run& run);
+
+// The account after the last period (trade/positions.hpp), which can go on from there.
+std::string last_positions_csv(const Run& run, std::span<const std::string> tickers);
 
 // asset,weight.
 std::string portfolio_csv(std::span<const Position> positions,

@@ -10,6 +10,8 @@
 // sees what will be held once the orders under way are filled: the weights that the last order aims
 // at, or, if none is under way, the drifted ones.
 //
+// Members: a decision holds names only that are members at the end of its row; what they returned
+// before counts in its window, and a name that has left is sold by the next decision.
 // Gaps (NaN): an asset with a gap in a decision's window cannot be held by it. An asset held over
 // a row where it has no return has ended: it earned nothing in that row, and is sold at its last
 // price, at the usual cost, for the next. Frozen names can be neither bought nor sold, whatever was
@@ -17,6 +19,7 @@
 // Ruin: the run ends with the first row whose return is -1 or less.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,8 +35,20 @@
 #include "sharpen/market/panel.hpp"
 #include "sharpen/risk/risk.hpp"
 #include "sharpen/trade/costs.hpp"
+#include "sharpen/trade/lots.hpp"
+#include "sharpen/trade/trader.hpp"
 
 namespace sharpen::backtest {
+
+// An account that is counted in shares (trade/lots.hpp).
+struct ShareSettings {
+  trade::LotSettings lots;
+  double wealth = 1.0;              // before the first row, in money
+  double elsewhere = 0.0;           // of it neither cash nor in a name of the panel
+  double owed = 0.0;                // of the cash, by trades in such names before the first row
+  std::vector<double> shares = {};  // (n) held before the first row; empty: none
+  std::vector<double> prices = {};  // (rows + 1, n): row t at the beginning of row t; NaN for none
+};
 
 struct WalkSettings {
   static constexpr Index kAllRows = -1;
@@ -51,11 +66,27 @@ struct WalkSettings {
   Index delay = 0;                                        // periods from a decision to its trades
   // (rows, n) not 0: cannot be traded at the end of the row; empty: everything can.
   std::vector<char> frozen;
+  // (rows + 1, n) 0: no decision may hold it, before the first row and at the end of each
+  // (market::MemberBook); empty: they may hold everything.
+  std::vector<char> members;
+  Index begin = 0;                      // rows before this one are not walked
+  std::vector<double> weights;          // (n) held before the first row that is; empty: all cash
+  std::optional<ShareSettings> shares;  // none: weights only
+  trade::Standing::Outside outside;     // held fast in names that the panel does not have
 
   // Throws InputError that names field, value and bound. rows: of the panel.
   void validate(Index rows) const;
   // The first row that is held: the later of first_row and min_history.
   Index first_traded() const;
+  // The first row that a decision is made for.
+  Index first_decided() const { return std::max(first_traded(), begin); }
+  // At the end of a row of a panel of n assets; of row -1 before the first.
+  bool is_member(Index row, Index asset, Index n) const {
+    return members.empty() || members[at((row + 1) * n + asset)] != 0;
+  }
+  // The rows, before `rows`, that decisions are made for: from begin on, every rebalance-th since
+  // the first that is held.
+  std::vector<Index> decided_rows(Index rows) const;
 };
 
 // What became of one period: the status of the decision made for it, or what else happened.
@@ -102,6 +133,14 @@ struct Run {
   Index n_jittered = 0;   // decisions whose covariance needed jitter
   Index n_certified = 0;  // decisions that are proved (Decision::certified)
   Index iterations = 0;   // of all decisions
+  // Where shares are counted: of `weights` the shares, of `trades` the shares and their price.
+  std::vector<double> shares, traded_shares, traded_prices;
+  std::vector<trade::TradeReason> reasons;  // of the last decision, where they are asked for
+  std::vector<trade::Curb> curbs;           // (n) of the last period, where shares are counted
+  // After the last period: weights (n) as they have drifted, wealth with 1 or the capital at the
+  // start, and where they are counted shares (n) and the cash beside them.
+  std::vector<double> last_weights, last_shares;
+  double last_wealth = 1.0, last_cash = 0.0;
 
   Index periods() const { return static_cast<Index>(dates.size()); }
   bool ruined() const { return !status.empty() && status.back() == PeriodStatus::ruin; }

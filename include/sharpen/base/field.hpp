@@ -62,9 +62,10 @@ struct NumberOrFile {
 using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>,
                            CountOrShare, CountOrAll, NumberOrFile>;
 
-// The part of a value that a field cannot hold.
+// The part of a value that a field cannot hold, and why; "": what its row says.
 struct Misfit {
   std::string part;
+  std::string why = {};
 };
 
 struct Field {

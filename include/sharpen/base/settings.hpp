@@ -56,6 +56,9 @@ struct CommandInfo {
   std::array<std::string_view, 2> positional = {};
   // Arrays of tables that its configuration file may hold, read by the command itself.
   std::array<std::string_view, 2> tables = {};
+  // Commands whose configuration files it reads, too: settings of theirs that it does not take are
+  // kept for Values::as().
+  unsigned also_reads = 0;
 };
 
 // [low, high]; an infinite end is open, and `above` makes the lower end open too.
@@ -117,6 +120,10 @@ enum Role : unsigned {
   // What weights are held to. Those that are texts name a file, which must not be written over, or
   // are what it would say, in lines.
   of_limits = 1u << 23,
+  // A text that names a file, which must not be written over, or is what it would say, in lines.
+  names_file = 1u << 24,
+  // What only optimizers listen to that prove what they found.
+  of_proof = 1u << 25,
 };
 
 struct Setting {
@@ -207,10 +214,14 @@ class Values {
   void set_file(std::string_view name, std::string_view text, std::string_view file_line);
   // Another default, for what neither flag nor file has given.
   void set_default(std::string_view name, std::string_view text);
+  // As if nobody had given it.
+  void forget(std::string_view name);
   // The defaults of --preset paper for what neither flag nor file has given.
   void use_paper_preset();
 
   Command command() const { return command_; }
+  // What flags and files have given, for another command: what that does not take is left out.
+  Values as(Command command) const;
   bool takes(std::string_view name) const;
   bool has(std::string_view name) const { return origin(name) != Origin::none; }
   Origin origin(std::string_view name) const;

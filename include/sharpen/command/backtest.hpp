@@ -28,6 +28,8 @@ struct BacktestAnswer {
   std::string date(Index period) const;
   // First date that was traded; "" if none was.
   std::string first_traded() const;
+  // First date after the training part; "" without one.
+  std::string split_date() const;
 };
 
 // What the caller has in memory: it is not read from the files that settings name.

@@ -24,6 +24,9 @@
 
 namespace sharpen::command {
 
+// Whether both names lead to one regular file.
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 // Its name, printable and whole.
 std::string shown(const std::filesystem::path& path);
 
@@ -32,8 +35,9 @@ class OutputFolder {
   // `known`: every name that `command` may write, metrics.json among them. An earlier result of
   // this command may be replaced. Throws InputError now, before the work, for a folder that
   // cannot be used.
+  // setting: that names the folder, for messages.
   OutputFolder(const std::filesystem::path& folder, bool force, std::string command,
-               std::vector<std::string> known);
+               std::vector<std::string> known, std::string setting = "out");
 
   // Names and contents, metrics.json among them. Throws Failure if something cannot be written,
   // leaving what was there or a folder that says it is not whole. Removes what runs that were
@@ -57,6 +61,7 @@ class OutputFolder {
   bool force_;
   std::string command_;
   std::vector<std::string> known_;
+  std::string setting_;
 };
 
 // A command never writes over what it reads. Throws InputError if a file that would be written (by

@@ -27,16 +27,27 @@ namespace sharpen::command {
 struct PredictInput {
   std::string file;  // of the panel
   learn::Model model;
-  market::Panel returns;    // the model's assets in its order; nothing after the decision
-  Window window;            // its last lookback rows, complete
-  std::optional<long> age;  // days from the last row to today, or to --asof
+  market::Panel returns;           // the model's assets in its order; nothing after the decision
+  Window window;                   // its last lookback rows
+  std::vector<Index> assets;       // of the model, ascending, that can be held: complete windows
+  market::Panel today;             // the returns of those
+  std::vector<char> members = {};  // of `returns`, as market::MemberBook has them; empty: all are
+  std::vector<std::string> frozen = {};  // names that cannot be traded on the last day
+  // What the portfolio is compared with; "": nothing.
+  struct {
+    std::string ticker;
+    std::vector<std::string> dates;
+    std::vector<double> returns;
+  } benchmark = {};
+  std::optional<long> age;        // days from the last row to today, or to --asof
+  std::optional<long> model_age;  // likewise, from the last date of the training
   // Last prices by name, also of names the model does not know; empty for a panel of returns.
   std::unordered_map<std::string, double> prices;
   std::vector<std::string> others;  // names of the panel that the model does not know
   std::vector<std::string> warnings;
 
   ConstMat window_returns() const {
-    return returns.matrix().middle_rows(returns.rows() - window.rows, window.rows);
+    return today.matrix().middle_rows(today.rows() - window.rows, window.rows);
   }
 };
 
@@ -56,11 +67,20 @@ struct Prediction : solve::Choice {
   std::optional<Sizes> sizes;  // with --capital
   Trading trading;
   std::vector<std::string> warnings;
+  // Names that are held, cannot be traded, and are none of those that can be held today.
+  std::vector<backtest::NamedWeight> kept = {};
 
-  Index n() const { return input.model.n(); }
+  // How the portfolio and the benchmark moved together over the window; none without one.
+  struct Against {
+    double beta = 0.0, correlation = 0.0;
+    Index periods = 0;
+  };
+  std::optional<Against> against() const;
+
+  Index n() const { return input.today.n(); }
   std::size_t members() const { return input.model.members.size(); }
   const std::string& ticker(Index asset) const {
-    return input.model.tickers[static_cast<std::size_t>(asset)];
+    return input.today.tickers[static_cast<std::size_t>(asset)];
   }
   double weight(Index asset) const { return portfolio.weights[static_cast<std::size_t>(asset)]; }
   // Names that some member holds by itself and the portfolio does not, ascending.

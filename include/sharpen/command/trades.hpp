@@ -65,8 +65,10 @@ std::string share_text(double shares);
 struct Trading {
   trade::Ruling ruling = {};
   std::vector<backtest::NamedWeight> previous = {};
-  std::vector<double> costs = {};  // (n) per unit traded
-  double cost_bps = 0.0;           // their mean, in basis points
+  std::vector<double> costs = {};         // (n) per unit traded
+  std::vector<char> fixed = {};           // (n) not 0: cannot be traded; empty: all can
+  trade::Standing::Outside outside = {};  // of names beside the problem's that cannot be traded
+  double cost_bps = 0.0;                  // mean of the costs, in basis points
   // Likewise of names held that are none of the problem's, where their cost is known.
   std::unordered_map<std::string, double> other_costs = {};
   std::vector<TradeRow> trades = {};

@@ -69,9 +69,10 @@ enum class Figure : std::size_t {
   sharpe_at_50bp,
   regret,
   regret_relative,
+  proved,  // share of the decisions of exact
   seconds,
 };
-constexpr std::size_t kFigures = 33;
+constexpr std::size_t kFigures = 34;
 
 struct FigureInfo {
   std::string_view name;  // "sharpe_annualized", as metrics.json has it

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/market/panel.hpp"
@@ -20,13 +21,15 @@
 namespace sharpen::study {
 
 struct Plan {
-  Results results;                       // every cell missing
-  std::vector<market::Panel> returns;    // (markets)
+  Results results;                                           // every cell missing
+  std::vector<market::Panel> returns;                        // (markets)
+  std::vector<std::vector<market::Standstill>> standstills;  // (markets) what cannot be traded when
   std::vector<settings::Values> values;  // (markets x methods): of a backtest, without k and seed
   std::vector<std::string> warnings;     // of settings that are likely mistakes
 
   // The backtest that a cell is: `sharpen backtest` with these settings finds the same.
   settings::Values values_of(Index cell) const;
+  backtest::BacktestSettings settings_of(Index cell) const;
 };
 
 // Throws InputError for files that cannot be read, and for settings of any cell that contradict
