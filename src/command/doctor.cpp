@@ -66,7 +66,10 @@ void check_decide(const settings::Values& values) {
   const std::string& file = values.text("decide");
   const bool adds = values.has("decisions") && is_same_file(values.text("decisions"), file);
   std::error_code ignored;
-  if (values.has("out") && values.text("out") == file)
+  const auto plain = [](const std::string& name) {
+    return std::filesystem::path(name).lexically_normal();
+  };
+  if (values.has("out") && plain(values.text("out")) == plain(file))
     throw InputError(fmt::format("{} and {} are the same file; give one another name",
                                  values.given_as("out"), values.given_as("decide")));
   if (!adds && std::filesystem::is_regular_file(file, ignored))

@@ -12,6 +12,7 @@
 #include "base/input_file.hpp"
 #include "base/settings_toml.hpp"
 #include "market/calendar.hpp"
+#include "market/file_or_text.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::size_t kLargestDecisions = std::size_t{64} << 20;
 constexpr std::string_view kKeep = "keep";
-
-bool is_decisions_text(const std::string& text) { return text.find('\n') != std::string::npos; }
 
 bool is_before(std::string_view a, std::string_view b) { return compare_dates(a, b) < 0; }
 
@@ -365,15 +364,15 @@ std::string words_of(const Decision& d) {
 }
 
 std::string decisions_text(const std::string& text) {
-  if (is_decisions_text(text)) return text;
+  if (is_text(text)) return text;
   std::string out(TextFile(text).text());
-  if (!is_decisions_text(out)) out += '\n';
+  if (!is_text(out)) out += '\n';
   return out;
 }
 
 Decisions read_decisions(const std::string& text) {
   if (text.empty()) return {};
-  const std::string name = is_decisions_text(text) ? "decisions" : shown_file(text);
+  const std::string name = is_text(text) ? "decisions" : shown_file(text);
   return DecisionReader(name).read(decisions_text(text));
 }
 

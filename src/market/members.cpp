@@ -73,7 +73,10 @@ bool holds_changes(std::string_view text, std::string_view name) {
   static_cast<void>(cursor.finished());  // refuses a blank first line
   if (cursor.count_fields() != 3) return false;
   const std::vector<std::string> first = fields_of(cursor);
-  if (std::ranges::any_of(first, is_change)) return true;
+  // A column may be called IN or OUT, which are tickers.
+  const bool is_header =
+      std::ranges::any_of(first, [](const std::string& title) { return lower(title) == "date"; });
+  if (!is_header && std::ranges::any_of(first, is_change)) return true;
   // A line of changes with another word in the place of in or out is told so.
   const auto is_odd_change = [](const std::vector<std::string>& line) {
     return parse_date(line[0]).format != DateFormat::none && !number_from<double>(line[2]);
@@ -219,11 +222,15 @@ std::vector<char> MemberBook::states(std::span<const std::string> dates,
   for (std::size_t j = 0; j < tickers.size(); ++j) columns.emplace(tickers[j], j);
   std::vector<char> out((dates.size() + 1) * tickers.size(), 0);
   // The row from which on a change counts: after the row of its date, and before the first date if
-  // it is older than that.
+  // it is older than that. Of a month among days nobody knows the day: it counts when it is over.
   const auto first_row = [&](const MemberChange& change) -> std::size_t {
-    if (!dates.empty() && compare_dates(dates.front(), change.from) > 0) return 0;
-    const auto found = std::ranges::partition_point(
-        dates, [&](const std::string& date) { return compare_dates(date, change.from) < 0; });
+    if (dates.empty()) return 1;
+    if (compare_dates(dates.front(), change.from) > 0) return 0;
+    const bool is_coarse = change.from.size() < dates.front().size();
+    const auto found = std::ranges::partition_point(dates, [&](const std::string& date) {
+      const auto order = compare_dates(date, change.from);
+      return order < 0 || (is_coarse && order == 0);
+    });
     return static_cast<std::size_t>(found - dates.begin()) + 1;
   };
   bool any = false;

@@ -79,9 +79,14 @@ class Proposer {
     ++decisions_;
   }
 
+  bool all_listed(Rule rule) const { return cleaned_.found[index_of(rule)].found <= kMostFindings; }
+
   // Assets that are nothing but dirt, as long as they are no more than may be lost.
   void propose_assets() {
     if (settings_.on_suspect != SuspectRules() || !book_.empty()) return;
+    // Of a list that is cut off, the worst would be looked for among the first columns only.
+    for (const Rule rule : {Rule::print, Rule::split, Rule::jump, Rule::frozen})
+      if (!all_listed(rule)) return;
     struct Dirt {
       std::map<Rule, Index> found;
       Index moves = 0;
@@ -165,28 +170,39 @@ class Proposer {
   void propose_run(const FindingRun& run) {
     const std::vector<std::string> tickers = tickers_of(run);
     if (run.first.column >= 0 && tickers.empty()) return;
-    add(run.first.rule, tickers, run.first.first_date, run.first.last_date,
-        action_word(action_for(run.first)), reason_for(run));
+    // Decided on is what begins there: behind other decisions that one day is named, for the rows
+    // after it may be theirs.
+    const bool one_day = !book_.empty() && run.first.column >= 0;
+    add(run.first.rule, tickers, run.first.first_date,
+        one_day ? run.first.first_date : run.first.last_date, action_word(action_for(run.first)),
+        reason_for(run));
   }
 
   void propose_rule(Rule rule) {
     Runs runs;
     for (const FindingRun& run : cleaned_.runs)
       if (run.first.rule == rule && !run.first.decided) runs.push_back(&run);
-    const bool listed = cleaned_.found[index_of(rule)].found <= kMostFindings;
     if (runs.empty()) return;
-    if (listed && (runs.size() <= kMostOneByOne || !book_.empty())) {
+    if (all_listed(rule) && (runs.size() <= kMostOneByOne || !book_.empty())) {
       for (const FindingRun* run : runs) propose_run(*run);
+      return;
+    }
+    const RuleCount& all = cleaned_.found[index_of(rule)];
+    // One word for all would overrule those that are handled otherwise and cannot be listed, or
+    // what has been decided on before.
+    const auto ways = std::ranges::count_if(all.handled, [](Index count) { return count > 0; });
+    if (!all_listed(rule) && (ways > 1 || !book_.empty())) {
+      if (book_.empty())  // said once
+        text_ += fmt::format(
+            "\n# {}: {}, more than can be decided on one by one, are left to --on-suspect.\n",
+            name(rule), counted(all.found, "suspect"));
       return;
     }
     std::map<OnSuspect, Index> count;
     for (const FindingRun* run : runs) count[action_for(run->first)] += run->count;
     const OnSuspect most =
         std::ranges::max_element(count, {}, [](const auto& each) { return each.second; })->first;
-    const RuleCount& all = cleaned_.found[index_of(rule)];
-    // Behind what has been decided on before.
-    const std::string& from = book_.empty() ? raw_.dates.front() : runs.front()->first.first_date;
-    add(rule, {}, from, raw_.dates.back(), action_word(most),
+    add(rule, {}, raw_.dates.front(), raw_.dates.back(), action_word(most),
         fmt::format("{}, the worst {}{}: {}", counted(all.found, "suspect"),
                     all.worst.ticker.empty() ? "" : all.worst.ticker + " ", all.worst.first_date,
                     size_words(all.worst, settings_.kind) + all.worst.question) +

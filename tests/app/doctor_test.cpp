@@ -168,6 +168,8 @@ TEST_F(Doctor, ProposesDecisionsThatEveryCommandTakes) {
   runs({"backtest", "-k", "1", "--lookback", "15", "--out", folder_.path("run")});
   runs({"study", "-k", "1", "--frameworks", "rolling", "--lookback", "15", "--seeds", "1", "--out",
         folder_.path("study")});
+  expect_refused({"doctor", file, "--decide", folder_.path("x"), "--out", folder_.path("./x")},
+                 "are the same file");
   // What somebody wrote is never written over, but added to.
   expect_refused({"doctor", file, "--decide", decisions}, "is there already");
   const std::string before = testing::text_of(decisions);

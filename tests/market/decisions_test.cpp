@@ -274,6 +274,37 @@ TEST(Decisions, OfManySuspectsAreOneForTheRuleAndOthersForExceptions) {
   EXPECT_EQ(decided(panel, text).panel, clean(panel, {}).panel);
 }
 
+// More splits than are listed, all but one of them in calm markets: a crash of the last asset,
+// which no list has, is not decided on with the others.
+TEST(Decisions, OfMoreSuspectsThanAreListedOverruleNothing) {
+  constexpr Index kAssets = 40, kRows = 800;
+  Panel panel = calm(kAssets, kRows);
+  for (Index j = 0; j + 1 < kAssets; ++j)
+    for (Index t = 40 + j % 5; t + 40 < kRows; t += 25) scale_from(panel, t, j, 0.5);
+  constexpr Index kCrash = 401;
+  for (Index t = 300; t < 500; ++t)  // up and down by 12 %, but for the day of the crash
+    if ((t % 2 == 0) == (t >= kCrash)) at(panel, t, kAssets - 1) *= 1.12;
+  scale_from(panel, kCrash, kAssets - 1, 0.5);
+  const Cleaned as_it_is = clean(panel, {});
+  const RuleCount& splits = as_it_is.found[index_of(Rule::split)];
+  ASSERT_GT(splits.found, kMostFindings);
+  ASSERT_GT(splits.handled[static_cast<std::size_t>(OnSuspect::report)], 0) << "the crash";
+  const std::string text = proposed(panel);
+  EXPECT_THAT(text, HasSubstr("# split: "));
+  EXPECT_EQ(decided(panel, text).panel, as_it_is.panel);
+}
+
+// An older decision about a day inside a run of unchanged prices does not cross the one for the
+// run.
+TEST(Decisions, BehindOthersCrossNone) {
+  Panel panel = calm(12, 200);
+  for (Index t = 60; t < 90; ++t) at(panel, t, 3) = at(panel, 59, 3);
+  const std::string mine = decision("frozen", "T3", date(panel, 70), "keep");
+  const Proposal more = propose(panel, "p.csv", decided(panel, mine), {}, mine);
+  EXPECT_EQ(more.decisions, 1);
+  EXPECT_THAT(decided(panel, more.text).undecided, IsEmpty()) << more.text;
+}
+
 // ---- rules by kind
 
 SuspectRules rules(const std::string& text) {

@@ -51,6 +51,12 @@ TEST(Members, CountFromTheirDateOnUntilTheyLeave) {
       << "as states";
 }
 
+TEST(Members, MayBeCalledInOrOut) {
+  const MemberBook book("date,OUT,IN\n2019-12-31,1,0\n2020-01-03,0,1\n");
+  EXPECT_EQ(book.states(kDates, std::vector<std::string>{"IN", "OUT"}, {}),
+            (std::vector<char>{0, 1, 0, 1, 1, 0, 1, 0, 1, 0}));
+}
+
 TEST(Members, SayInOrOut) {
   for (const char* file :
        {"2020-01-02,A,maybe\n2020-01-03,B,in\n", "date,ticker,member\n2020-01-02,A,maybe\n"})
@@ -59,9 +65,14 @@ TEST(Members, SayInOrOut) {
         << file;
 }
 
-TEST(Members, OfMonthsAndDaysAreComparedToThePrecisionThatBothHave) {
-  EXPECT_EQ(states("2020-01,A,in\n2020-02,A,out\n", {"2019-12-31", "2020-01-02", "2020-02-03"}),
-            (std::vector<char>{0, 0, 0, 0, 1, 0, 0, 0}));
+TEST(Members, OfMonthsCountAmongDaysWhenTheMonthIsOver) {
+  EXPECT_EQ(states("2020-01,A,in\n2020-02,A,out\n",
+                   {"2019-12-31", "2020-01-02", "2020-01-31", "2020-02-03", "2020-03-02"}),
+            (std::vector<char>{0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(
+      states("date,A,B\n2019-12,0,1\n2020-01,1,0\n", {"2020-01-30", "2020-01-31", "2020-02-03"}),
+      (std::vector<char>{0, 1, 0, 1, 0, 1, 1, 0}))
+      << "as states";
   EXPECT_EQ(states("2020-01-20,A,in\n", {"2019-12", "2020-01"}),
             (std::vector<char>{0, 0, 0, 0, 1, 0}))
       << "known at the end of the month";

@@ -1,12 +1,13 @@
 // Decisions about what cleaning finds in a panel, written down in a file that a person edits:
 //
 //   [[decision]]
-//   rule = "split"              a kind of suspects, or gap; left out: whatever is there, found or
-//   not tickers = ["3697"]          left out: all assets, and rows of the whole panel from =
-//   "2025-01-22"         the first date of what is decided on lies from here to = "2025-01-22" to
-//   here, both included; left out: on any date action = "adjust"           adjust, missing, halt,
-//   drop-day, drop-asset or keep ratio = 3                   of adjust: what earlier prices are
-//   divided by, where it is not found reason = "3-for-1 split"
+//   rule = "split"          a kind of suspects, or gap; left out: whatever is there, found or not
+//   tickers = ["3697"]      left out: all assets, and rows of the whole panel
+//   from = "2025-01-22"     what is decided on begins on a date from here
+//   to = "2025-01-22"       to here, both included; left out: on any date
+//   action = "adjust"       adjust, missing, halt, drop-day, drop-asset or keep
+//   ratio = 3               of adjust: what earlier prices are divided by, where it is not found
+//   reason = "3-for-1 split"
 //
 // A decision that names tickers comes before one for all assets, and of two such the one that names
 // a rule. What a decision acts on is looked for anew every time: a split that has been divided out

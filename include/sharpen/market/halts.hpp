@@ -22,14 +22,6 @@ struct Halts {
   std::vector<Halt> runs;  // by asset, then by row; those of one asset do not overlap
 
   bool empty() const { return runs.empty(); }
-  // 1 where an asset cannot be traded: (rows, n), row by row.
-  std::vector<char> mask(Index rows, Index n) const {
-    std::vector<char> out(static_cast<std::size_t>(rows * n), 0);
-    for (const Halt& halt : runs)
-      for (Index t = halt.first; t <= halt.last; ++t)
-        out[static_cast<std::size_t>(t * n + halt.asset)] = 1;
-    return out;
-  }
   bool operator==(const Halts&) const = default;
 };
 

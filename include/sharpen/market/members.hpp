@@ -9,8 +9,8 @@
 //   2015-03-31,1,0            others. A row counts from its date on, until the next row.
 //
 // Whoever decides at the end of a day goes by what the file says of that day, and no later line
-// changes it. Dates need not be those of any panel; months and days are compared to the precision
-// that both have.
+// changes it. Dates need not be those of any panel; of two precisions the coarser is compared, and
+// a line dated by a month counts in a panel of days when that month is over.
 #pragma once
 
 #include <span>
@@ -35,9 +35,7 @@ class MemberBook {
   // is none, one with two lines on a date, values that are neither in nor out, 0 nor 1.
   explicit MemberBook(const std::string& file);
 
-  const std::string& name() const { return name_; }         // of the file, for messages
-  const std::string& first_date() const { return first_; }  // that it says something of
-  const std::vector<MemberChange>& changes() const { return changes_; }  // by ticker, then date
+  const std::string& name() const { return name_; }  // of the file, for messages
 
   // (rows + 1, n), not 0: the ticker is a member before the first date (row 0), and at the end of
   // each (row t + 1 for date t). Throws InputError if none of the file's tickers is among `tickers`
