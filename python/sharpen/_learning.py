@@ -178,12 +178,7 @@ class Prediction:
         return self._frame("left_undone", ["from", "to", "reason", "gain", "cost"])
 
     def _frame(self, key: str, columns: List[str]) -> Any:
-        pandas = _panels.need_pandas(key)
-        rows = self.figures[key]
-        frame = pandas.DataFrame(rows, columns=None if rows else ["asset", *columns])
-        index = pandas.Index(_data.relabelled(list(frame["asset"]), self._columns))
-        index.names = ["asset"] if index.nlevels == 1 else index.names
-        return frame.drop(columns=["asset", "index"], errors="ignore").set_axis(index)
+        return _panels.frame_by_asset(self.figures, key, columns, self._columns)
 
     @property
     def date(self) -> str:

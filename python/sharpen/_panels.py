@@ -138,6 +138,17 @@ def need_pandas(what: str) -> Any:
     return pandas
 
 
+def frame_by_asset(figures: Dict[str, Any], key: str, columns: List[str], labels: Any) -> Any:
+    """Rows of figures as a DataFrame by asset, under the caller's own labels; ``columns`` are those
+    of a frame without rows."""
+    pandas = need_pandas(key)
+    rows = figures[key]
+    frame = pandas.DataFrame(rows, columns=None if rows else ["asset", *columns])
+    index = pandas.Index(_data.relabelled(list(frame["asset"]), labels))
+    index.names = ["asset"] if index.nlevels == 1 else index.names
+    return frame.drop(columns=["asset", "index"], errors="ignore").set_axis(index)
+
+
 def switch(name: str, value: Any) -> bool:
     """An argument that is True or False: ``"no"`` is neither, and must not pass for True."""
     if not isinstance(value, (bool, np.bool_)):

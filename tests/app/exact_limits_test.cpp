@@ -4,9 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "sharpen/market/panel.hpp"
-#include "sharpen/market/simulate.hpp"
-#include "support/program.hpp"
+#include "app/proofs.hpp"
 
 namespace sharpen {
 namespace {
@@ -18,27 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using testing::run_program;
 
-class ProvedUnderLimits : public ::testing::Test {
- protected:
-  std::string prices(Index assets, Index days) const {
-    const std::string file = folder_.path(std::to_string(assets) + ".csv");
-    market::write_panel(market::simulate({.assets = assets, .days = days, .seed = 3}), file);
-    return file;
-  }
-  static json answer_to(std::vector<std::string> arguments) {
-    arguments.push_back("--json");
-    const Finished run = run_program(arguments);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
-    return json::parse(run.out, nullptr, false);
-  }
-  static std::string refusal_of(const std::vector<std::string>& arguments) {
-    const Finished run = run_program(arguments);
-    EXPECT_EQ(run.exit_code, 2) << run.out;
-    return run.err;
-  }
-
-  const Folder folder_;
-};
+class ProvedUnderLimits : public testing::AskedToProve {};
 
 TEST_F(ProvedUnderLimits, SaysOfAPortfolioThatCostsCountForHowNearItComes) {
   const std::string file = prices(20, 130),
@@ -92,6 +70,19 @@ TEST_F(ProvedUnderLimits, FindsAPortfolioUnderNarrowLimitsOrSaysWhatIsSure) {
   const std::string none =
       folder_.file("none.toml", "long_only = true\nmax_weight = 0.5\nrows = [\"S001 = 0.3\"]\n");
   EXPECT_THAT(refusal_of(solve(none)), HasSubstr("no portfolio of 2 names keeps the limits"));
+}
+
+// B earns five times as much, and its risk is twice what is allowed.
+TEST_F(ProvedUnderLimits, NoReturnIsWorthMoreRiskThanIsAllowed) {
+  const std::string mean = folder_.file("mean.csv", "asset,mean\nA,0.01\nB,0.05\n"),
+                    risk = folder_.file("risk.csv", "asset,A,B\nA,0.0025,0\nB,0,0.04\n"),
+                    limits =
+                        folder_.file("limits.toml", "long_only = true\nrows = [\"A + B = 1\"]\n");
+  const json answer = answer_to({"solve", "--mean", mean, "--cov", risk, "-k", "1", "--limits",
+                                 limits, "--objective", "return", "--target-volatility", "0.1",
+                                 "--periods-per-year", "1", "--optimizer", "exact"});
+  ASSERT_EQ(answer["holdings"].size(), 1u);
+  EXPECT_EQ(answer["holdings"][0]["asset"], "A");
 }
 
 TEST_F(ProvedUnderLimits, RefusesMoreNamesThanItTakesEverywhere) {

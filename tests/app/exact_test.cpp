@@ -10,10 +10,8 @@
 #include <numeric>
 #include <thread>
 
+#include "app/proofs.hpp"
 #include "backtest/panels.hpp"
-#include "sharpen/market/panel.hpp"
-#include "sharpen/market/simulate.hpp"
-#include "support/program.hpp"
 
 namespace sharpen {
 namespace {
@@ -24,29 +22,7 @@ using testing::Folder;
 using ::testing::HasSubstr;
 using testing::run_program;
 
-class Exactly : public ::testing::Test {
- protected:
-  std::string prices(Index assets, Index days) const {
-    const std::string file = folder_.path(std::to_string(assets) + ".csv");
-    market::write_panel(market::simulate({.assets = assets, .days = days, .seed = 3}), file);
-    return file;
-  }
-
-  static json answer_to(std::vector<std::string> arguments) {
-    arguments.push_back("--json");
-    const Finished run = run_program(arguments);
-    EXPECT_EQ(run.exit_code, 0) << run.err;
-    return json::parse(run.out, nullptr, false);
-  }
-
-  static std::string refusal_of(const std::vector<std::string>& arguments) {
-    const Finished run = run_program(arguments);
-    EXPECT_EQ(run.exit_code, 2) << run.out;
-    return run.err;
-  }
-
-  const Folder folder_;
-};
+class Exactly : public testing::AskedToProve {};
 
 TEST_F(Exactly, SolveSaysWhatIsProvedAndWhyItStopped) {
   const std::string file = prices(90, 130);

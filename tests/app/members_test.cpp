@@ -125,8 +125,7 @@ TEST_F(MemberFiles, AreTrainedOnTestedAndPredictedWith) {
                                         then, "--universe", "available", "--json"});
   ASSERT_EQ(without.exit_code, 0) << without.err;
   const json gap = json::parse(without.out);
-  for (const json& holding : gap["holdings"])
-    EXPECT_NE(holding["asset"], panel_.tickers[1]);
+  for (const json& holding : gap["holdings"]) EXPECT_NE(holding["asset"], panel_.tickers[1]);
 }
 
 TEST_F(MemberFiles, LeaveWhatCannotBeTradedAloneInPredictions) {

@@ -68,6 +68,27 @@ TEST(Predict, HoldsWhatTheLibraryChoosesForWhatTheModelExpects) {
   EXPECT_EQ(answer["window"]["from"], returns.dates[static_cast<std::size_t>(end - kLookback)]);
 }
 
+// A benchmark is something to compare with: no account is asked for, and nothing else changes.
+TEST(Predict, ComparesWithABenchmarkAndIsNoAccountForThat) {
+  const Desk desk;
+  const json alone = desk.predict({}), beside = desk.predict({"--benchmark", "S002"});
+  EXPECT_EQ(beside["holdings"], alone["holdings"]);
+  EXPECT_FALSE(beside.contains("orders"));
+  const market::Panel returns = market::simple_returns(desk.prices());
+  const auto own = std::ranges::find(returns.tickers, "S002") - returns.tickers.begin();
+  double pb = 0, bb = 0, sum_p = 0, sum_b = 0;
+  for (Index t = returns.rows() - kLookback; t < returns.rows(); ++t) {
+    double p = 0;
+    for (const json& holding : beside["holdings"])
+      p += holding["weight"].get<double>() * returns.matrix()(t, holding["index"].get<Index>());
+    const double b = returns.matrix()(t, own);
+    pb += p * b, bb += b * b, sum_p += p, sum_b += b;
+  }
+  EXPECT_EQ(beside["benchmark"]["ticker"], "S002");
+  EXPECT_NEAR(beside["benchmark"]["beta"],
+              (pb - sum_p * sum_b / kLookback) / (bb - sum_b * sum_b / kLookback), 1e-10);
+}
+
 // Two ways to the same decision: the walk of a backtest, and the day by itself.
 TEST(Predict, HoldsWhatABacktestOfTheModelHolds) {
   const Desk desk;
