@@ -158,6 +158,11 @@ void believe(double sharpe, Prediction& prediction) {
   prediction.full_sharpe *= sharpe;
   if (prediction.bound) prediction.bound->sharpe *= sharpe;
   prediction.exposure.expected_return *= sharpe;
+  // What is proved of a return is in its units; a utility is not linear in them.
+  if (prediction.proof && prediction.settings.objective.kind == layer::Objective::expected_return) {
+    prediction.proof->bound *= sharpe;
+    prediction.proof->reached *= sharpe;
+  }
   if (!prediction.explanation) return;
   for (select::Reason& reason : prediction.explanation->reasons) {
     reason.mu *= sharpe;

@@ -1,6 +1,7 @@
 #include "select/proof_tree.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -334,10 +335,13 @@ bool ProofTree::run(double value, const Offer& offer) {
     }
     nodes_ += static_cast<Index>(round.size());
     const double now = value_, to_beat = beat();
-    threads_.for_each(static_cast<Index>(round.size()), [&](Index i, int slot) {
+    // Nodes take very different times: each thread takes the next one.
+    const auto count = static_cast<Index>(round.size());
+    std::atomic<Index> next = 0;
+    threads_.for_each(std::min<Index>(threads_.count(), count), [&](Index, int slot) {
       std::unique_ptr<Worker>& worker = workers_[at(slot)];
       if (!worker) worker = std::make_unique<Worker>(*this);
-      worker->work(round[at(i)], now, to_beat);
+      for (Index i = next++; i < count; i = next++) worker->work(round[at(i)], now, to_beat);
     });
     for (Found& found : round) take(found, offer);
     if (settings_.give_up && settings_.give_up()) {
