@@ -122,14 +122,15 @@ std::vector<Method> searched() {
 std::vector<Method> published() {
   std::vector<Method> out;
   for (const std::string framework : {"historic", "pfl"})
-    for (const std::string optimizer : {"oscar", "mssrm"})
-      out.push_back({framework + "-" + optimizer,
-                     {{"framework", framework},
-                      {"optimizer", optimizer},
-                      {"preset", "paper"},
-                      {"held-sizing", "volatility"},
-                      {"cost-bps", "0"}},
-                     framework == "pfl"});
+    for (const std::string optimizer : {"oscar", "mssrm"}) {
+      const bool learns = framework == "pfl";
+      Flags flags = {{"framework", framework},
+                     {"optimizer", optimizer},
+                     {"held-sizing", "volatility"},
+                     {"cost-bps", "0"}};
+      flags.push_back(learns ? std::pair("preset", "paper") : std::pair("split", "80%"));
+      out.push_back({framework + "-" + optimizer, flags, learns});
+    }
   out.push_back({"dfl-oscar",
                  {{"framework", "dfl"},
                   {"optimizer", "oscar"},
