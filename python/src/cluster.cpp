@@ -21,7 +21,7 @@ namespace sharpen::python {
 namespace {
 
 std::string_view view(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
-nb::bytes bytes_of(const std::string& bytes) { return {bytes.data(), bytes.size()}; }
+nb::bytes bytes_of(const std::string& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
 class Coordinator {
  public:
@@ -120,7 +120,7 @@ study::TaskMarket market_of(const nb::bytes& bytes) {
 
 nb::bytes run_task(const nb::bytes& task, const study::TaskMarket& market, int threads) {
   const std::string_view given = view(task);
-  Work work(nb::none());
+  Work work{nb::none()};
   return bytes_of(work.run([&] {
     return study::to_bytes(
         study::run(study::task_from_bytes(given), market, Threads(threads), work.control()));
