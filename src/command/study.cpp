@@ -74,7 +74,8 @@ std::vector<std::string> warnings_of(const study::Plan& plan, const Log& log) {
 study::RunSettings run_settings(const Values& values) {
   return {.threads = static_cast<int>(values.integer("threads")),
           .gigabytes = values.has("max-memory") ? values.real("max-memory") : 0.0,
-          .retry = values.flag("retry")};
+          .retry = values.flag("retry"),
+          .shard = study::shard_of(values.has("shard") ? values.text("shard") : "")};
 }
 
 // Of workers elsewhere: their memory is not this machine's, and is bounded only if that was said.

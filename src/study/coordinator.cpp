@@ -59,9 +59,9 @@ void keep_oracle(Store& store, const std::string& key, const backtest::Run& run)
 }
 
 std::vector<Job> jobs_of(const Plan& plan, Store& store, const RunSettings& settings,
-                         const Control& control) {
+                         const std::vector<bool>& wanted, const Control& control) {
   if (settings.retry) store.forget_failures();
-  std::vector<Job> jobs = make_jobs(plan, store.states());
+  std::vector<Job> jobs = make_jobs(plan, store.states(), wanted);
   drop_orphans(plan, store, jobs);
   estimate_jobs(plan, jobs, false, control.stop);
   return jobs;
@@ -93,6 +93,7 @@ struct Coordinator::State {
   Store& store;
   const Control control;
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  const std::vector<bool> wanted;  // cells
   const std::vector<Job> jobs;
 
   std::mutex mutex;  // of all below, the store, and what is above it
@@ -112,13 +113,14 @@ struct Coordinator::State {
       : plan(planned),
         store(kept),
         control(asked),
-        jobs(jobs_of(planned, kept, run, asked)),
+        wanted(cells_in(planned, run.shard)),
+        jobs(jobs_of(planned, kept, run, wanted, asked)),
         schedule(jobs, {run.threads, run.gigabytes}, log),
         shared(jobs.size()),
         losses(jobs.size(), 0),
         arrived(jobs.size(), 0),
         hashes(jobs.size()),
-        count(planned, jobs, kept.states(), watch) {
+        count(planned, jobs, kept.states(), wanted, watch) {
     for (std::size_t job = 0; job < jobs.size(); ++job)
       shared[job].users = static_cast<Index>(jobs[job].cells.size());
   }

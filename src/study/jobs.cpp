@@ -125,7 +125,8 @@ double measured_decisions(const Plan& plan, Index cell) {
 
 }  // namespace
 
-std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states) {
+std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states,
+                           const std::vector<bool>& wanted) {
   std::vector<Job> jobs;
   std::map<std::string, Index> shared;
   const auto job_of = [&](TaskKind kind, const std::string& key, Index cell) {
@@ -134,7 +135,7 @@ std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& state
     return found->second;
   };
   for (Index cell = 0; cell < static_cast<Index>(states.size()); ++cell) {
-    if (states[at(cell)] != CellState::missing) continue;
+    if (!wanted[at(cell)] || states[at(cell)] != CellState::missing) continue;
     Job job{.kind = TaskKind::cell, .cell = cell};
     const std::string training = training_key(plan, cell);
     if (!training.empty()) {
@@ -159,6 +160,27 @@ double rough_decision_seconds(const Plan& plan, Index cell) {
   const auto n = static_cast<double>(market_of(plan, cell).tickers.size());
   const auto k = static_cast<double>(plan.results.cells[at(cell)].k);
   return solve::optimizer_named(plan.values_of(cell).text("optimizer")).seconds(n, k);
+}
+
+double rough_training_seconds(const Plan& plan, Index cell) {
+  constexpr double kFlops = 2e9;        // a second
+  constexpr double kPerWeight = 6.0;    // flops forward and back
+  constexpr double kPerDecision = 3.0;  // covariances
+  const backtest::BacktestSettings settings = plan.settings_of(cell);
+  const learn::TrainSettings& training = settings.training;
+  const Market& market = market_of(plan, cell);
+  const auto assets = static_cast<Index>(market.tickers.size());
+  const auto n = static_cast<double>(assets);
+  const double networks = training.network == learn::NetworkKind::shared ? n : 1.0;
+  double sample =
+      kPerWeight * networks * static_cast<double>(training.shape(assets).parameters()) / kFlops;
+  if (training.needs_risk())
+    sample += kPerDecision * solve::OptimizerInfo::covariance_seconds(n, n);
+  const double times = settings.retrain > 0 ? std::ceil(static_cast<double>(market.dates.size()) /
+                                                        static_cast<double>(settings.retrain))
+                                            : 1.0;
+  return times * static_cast<double>(market.training_rows) * sample *
+         static_cast<double>(training.ensemble * training.epochs) * usual_share_of_epochs(training);
 }
 
 void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,

@@ -31,12 +31,14 @@ struct Job {
   bool kept = false;                 // a shared job's answer is in the file: it costs nothing
 };
 
-// For every cell that is missing. Costs are not filled in.
-std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states);
+// For every cell that is wanted and missing. Costs are not filled in.
+std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states,
+                           const std::vector<bool>& wanted);
 
 // Estimated seconds without measuring anything: good enough to say which jobs are long.
 double rough_decision_seconds(const Plan& plan, Index cell);
 Index decisions(const Plan& plan, Index cell);
+double rough_training_seconds(const Plan& plan, Index cell);
 
 // Costs of every job that is not kept. Trainings are timed by a few steps, one of each kind;
 // decisions as well if `measure`, else they are guessed. Asks `stop` before each, and leaves the

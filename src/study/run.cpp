@@ -125,15 +125,18 @@ Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, con
 Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
                         const RunSettings& settings, const std::set<std::string>& kept) {
   Estimate out;
+  const std::vector<bool> mine = cells_in(plan, settings.shard);
   std::vector<CellState> wanted = states;
-  for (CellState& state : wanted) {
+  for (std::size_t cell = 0; cell < wanted.size(); ++cell) {
+    if (!mine[cell]) continue;
+    CellState& state = wanted[cell];
     ++out.cells;
     out.done += state == CellState::done ? 1 : 0;
     out.failed += state == CellState::failed ? 1 : 0;
     if (settings.retry && state == CellState::failed) state = CellState::missing;
     out.missing += state == CellState::missing ? 1 : 0;
   }
-  std::vector<Job> jobs = make_jobs(plan, wanted);
+  std::vector<Job> jobs = make_jobs(plan, wanted, mine);
   for (Job& job : jobs) job.kept = kept.contains(job.key);
   estimate_jobs(plan, jobs, true);
   double total = 0.0, longest = 0.0;

@@ -5,15 +5,17 @@
 namespace sharpen::study {
 
 StudyCount::StudyCount(const Plan& plan, const std::vector<Job>& jobs,
-                       const std::vector<CellState>& states, const Watch& watch)
+                       const std::vector<CellState>& states, const std::vector<bool>& wanted,
+                       const Watch& watch)
     : plan_(plan), jobs_(jobs), watch_(watch), share_(jobs.size(), 0.0) {
   for (const Job& job : jobs_) {
     work_.push_back(job.seconds);
     total_ += job.seconds;
   }
-  for (const CellState state : states) {
-    tally_.done += state == CellState::done ? 1 : 0;
-    tally_.failed += state == CellState::failed ? 1 : 0;
+  for (std::size_t cell = 0; cell < states.size(); ++cell) {
+    if (!wanted[cell]) continue;
+    tally_.done += states[cell] == CellState::done ? 1 : 0;
+    tally_.failed += states[cell] == CellState::failed ? 1 : 0;
     ++tally_.cells;
   }
 }

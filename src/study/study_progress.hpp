@@ -13,9 +13,9 @@ namespace sharpen::study {
 
 class StudyCount {
  public:
-  // All but `states` must outlive it.
+  // `wanted`: cells that count. Plan and jobs must outlive it.
   StudyCount(const Plan& plan, const std::vector<Job>& jobs, const std::vector<CellState>& states,
-             const Watch& watch);
+             const std::vector<bool>& wanted, const Watch& watch);
 
   void begin(Index job);               // it is what is done now
   void tell(Index job, double share);  // of its estimated seconds
