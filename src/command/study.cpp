@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <optional>
@@ -69,6 +70,21 @@ std::vector<std::string> warnings_of(const study::Plan& plan, const Log& log) {
       out.push_back(fmt::format("market {}: {}", printable(market.name), warning));
   for (const std::string& warning : out) log.warning(warning);
   return out;
+}
+
+// Every cell is planned, whatever the part: the file says which part it is.
+study::Plan planned(const Values& values, const study::Grid& grid, const Log& log) {
+  const study::Shard shard = study::shard_of(values.has("shard") ? values.text("shard") : "");
+  study::Plan plan = study::plan_study(grid, log);
+  if (shard.whole()) return plan;
+  plan.results.shard = shard;
+  const std::vector<bool> mine = study::cells_in(plan, shard);
+  plan.results.shard_cells = std::ranges::count(mine, true);
+  if (plan.results.shard_cells == 0)
+    plan.warnings.push_back(
+        fmt::format("part {} of {} has no cell: the study has fewer groups of cells than parts",
+                    shard.part, shard.of));
+  return plan;
 }
 
 study::RunSettings run_settings(const Values& values) {
@@ -210,7 +226,11 @@ Keys<StudyAnswer> study_keys() {
         {"db", "the study's file", [](auto& a) { return a.file.string(); }},
         {"name", "of `run` and `list`: the preset, or the file that describes the study",
          only_of({Action::run, Action::list}, [](auto& a) { return a.results.name; })},
-        {"cells", "cells of the study", [](auto& a) { return a.counts().cells; }},
+        {"shard", "of `run` and `list`: the part that the file is, such as `2/3`; `null` for all",
+         only_of({Action::run, Action::list},
+                 [](auto& a) { return text_or_null(a.results.shard.text()); })},
+        {"cells", "cells of the study; of `run` and `dry-run` with `--shard`: of the part",
+         [](auto& a) { return a.counts().cells; }},
         {"done", "how many of them are", [](auto& a) { return a.counts().done; }},
         {"failed", "", [](auto& a) { return a.counts().failed; }},
         {"missing", "", [](auto& a) { return a.counts().missing; }},
@@ -267,7 +287,7 @@ StudyAnswer study_answer(const Values& values, const Log& log, const Control& co
   if (values.flag("print-config")) return {.action = Action::config, .config = grid.toml};
   const fs::path file = file_of(values, grid.name);
   if (values.flag("list")) return listed(file, log, control.stop);
-  const study::Plan plan = study::plan_study(grid, log);
+  const study::Plan plan = planned(values, grid, log);
   if (values.flag("dry-run")) return estimated(values, plan, file, log, control.stop);
   return computed(values, plan, file, log, control, watch);
 }
@@ -285,7 +305,7 @@ struct OpenStudy::State {
       : log(said), control(asked) {
     const study::Grid grid = study::grid_of(values);
     answer.file = file_of(values, grid.name);
-    plan = study::plan_study(grid, log);
+    plan = planned(values, grid, log);
     prepare_file(values, answer.file, log, control.stop);
     store.emplace(answer.file, plan.results, log, control.stop);
     answer.warnings = warnings_of(plan, log);

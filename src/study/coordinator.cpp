@@ -317,7 +317,9 @@ void Coordinator::State::commit() {
   if (group.empty()) return;
   const Tally before = count.tally();
   try {
+    Store::Group transaction(store);
     for (Arrived& each : group) write(each);
+    transaction.commit();
   } catch (...) {
     halted = true;  // nobody works on for a store that cannot be written
     count.restore(before);

@@ -54,40 +54,34 @@ std::vector<std::string_view> names_of(const std::vector<T>& items) {
   return names;
 }
 
-[[noreturn]] void refuse(const std::string& file, const std::string& what) {
-  throw InputError(
-      fmt::format("{}: {}; results of the two are not mixed: give another ‹--out›, or ‹--force›, "
-                  "which sets {} aside and begins anew",
-                  file, what, file.substr(file.rfind('/') + 1)));
-}
+// What two studies differ in, and whether one only lacks what the other has.
+struct Different {
+  std::string what;
+  bool less = false;
+};
 
-// Settings that leave out what the file holds would not describe it any more.
-[[noreturn]] void refuse_less(const std::string& file, const std::string& what) {
-  throw InputError(fmt::format(
-      "{}: holds {}, which is not in what is asked for now; a study may grow, not shrink: ask for "
-      "all it holds, give another ‹--out›, or ‹--force›, which sets {} aside and begins anew",
-      file, what, file.substr(file.rfind('/') + 1)));
-}
+[[noreturn]] void refuse(const std::string& what) { throw Different{what}; }
+[[noreturn]] void refuse_less(const std::string& what) { throw Different{what, true}; }
 
-void check_market(const Market& now, const Market& then, const std::string& file) {
+void check_market(const Market& now, const Market& then) {
   const std::string market = fmt::format("market \"{}\"", printable(now.name));
   if (data_of(now.checksum).starts_with(kPanelChecksum) &&
       !data_of(then.checksum).starts_with(kPanelChecksum))
-    refuse(file,
-           fmt::format(
-               "{} is {}, and this study was begun with a file, or by an earlier version, which "
-               "kept no checksum of simulated prices: whether they are the same cannot be told",
-               market, printable(now.source, 200)));
+    refuse(fmt::format(
+        "{} is {}, and this study was begun with a file, or by an earlier version, which "
+        "kept no checksum of simulated prices: whether they are the same cannot be told",
+        market, printable(now.source, 200)));
   if (data_of(now.checksum) != data_of(then.checksum))
-    refuse(file, fmt::format("{} has changed since this study began: {} is not the data it was "
-                             "(checksum {}, was {})",
-                             market, printable(now.source, 200), printable(data_of(now.checksum)),
-                             printable(data_of(then.checksum))));
+    refuse(
+        fmt::format("{} has changed since this study began: {} is not the data it was "
+                    "(checksum {}, was {})",
+                    market, printable(now.source, 200), printable(data_of(now.checksum)),
+                    printable(data_of(then.checksum))));
   if (const std::string other = reading_difference(now.checksum, then.checksum); !other.empty())
-    refuse(file, fmt::format("{} is read with other settings than when this study began: {}",
-                             market, other));
+    refuse(fmt::format("{} is read with other settings than when this study began: {}", market,
+                       other));
   const auto differs = [&](std::string_view what) {
-    refuse(file, fmt::format("{} is not read as it was when this study began: {}", market, what));
+    refuse(fmt::format("{} is not read as it was when this study began: {}", market, what));
   };
   if (now.tickers != then.tickers) differs("its tickers differ");
   if (now.dates != then.dates) differs("its test dates differ");
@@ -112,7 +106,7 @@ std::string first_difference(std::string_view now, std::string_view then) {
   return "nothing";
 }
 
-void check_method(const Method& now, const Method& then, const std::string& file) {
+void check_method(const Method& now, const Method& then) {
   if (now.settings == then.settings && now.framework == then.framework &&
       now.optimizer == then.optimizer && now.training == then.training && now.alpha == then.alpha &&
       now.ensemble == then.ensemble && now.cost_bps == then.cost_bps)
@@ -125,18 +119,18 @@ void check_method(const Method& now, const Method& then, const std::string& file
           : fmt::format("training {}, alpha {}, ensemble {}, cost {}; was {}, {}, {}, {}",
                         printable(now.training), now.alpha, now.ensemble, now.cost_bps,
                         printable(then.training), then.alpha, then.ensemble, then.cost_bps);
-  refuse(file, fmt::format("method \"{}\" has other settings than when this study began: {}",
-                           printable(now.name), what));
+  refuse(fmt::format("method \"{}\" has other settings than when this study began: {}",
+                     printable(now.name), what));
 }
 
 // Every market, method and cell of the file is in the plan.
-void check_nothing_left_out(const Results& plan, const Results& stored, const std::string& file) {
+void check_nothing_left_out(const Results& plan, const Results& stored) {
   const auto check_names = [&](std::string_view what, const auto& then, const auto& now) {
     std::set<std::string_view> names;
     for (const auto& each : now) names.insert(each.name);
     for (const auto& each : then)
       if (!names.contains(each.name))
-        refuse_less(file, fmt::format("{} \"{}\"", what, printable(each.name)));
+        refuse_less(fmt::format("{} \"{}\"", what, printable(each.name)));
   };
   check_names("market", stored.markets, plan.markets);
   check_names("method", stored.methods, plan.methods);
@@ -152,16 +146,22 @@ void check_nothing_left_out(const Results& plan, const Results& stored, const st
     const std::string where =
         fmt::format("market \"{}\", method \"{}\"", printable(market), printable(method));
     if (!planned_ks.contains({market, k_given, k}))
-      refuse_less(file, fmt::format("k = {} ({})", printable(k_given), where));
-    if (seed) refuse_less(file, fmt::format("seed {} ({})", *seed, where));
-    refuse_less(file, fmt::format("a cell of {}, k = {}", where, printable(k_given)));
+      refuse_less(fmt::format("k = {} ({})", printable(k_given), where));
+    if (seed) refuse_less(fmt::format("seed {} ({})", *seed, where));
+    refuse_less(fmt::format("a cell of {}, k = {}", where, printable(k_given)));
   }
+}
+
+std::string part_words(const Shard& shard) {
+  return shard.whole() ? "a whole study" : fmt::format("part {} of {}", shard.part, shard.of);
 }
 
 void write_study(Connection& connection, const Results& plan, const Results& stored) {
   Insert row(connection, "study");
   row.run("name", plan.name);
   row.run("settings", plan.settings);
+  if (!plan.shard.whole())
+    row.run("shard", fmt::format("{} {}", plan.shard.text(), plan.shard_cells));
   Statement version(connection, "INSERT INTO versions (what, version) VALUES (?, ?)");
   for (const auto& each : plan.versions)
     if (std::ranges::find(stored.versions, each) == stored.versions.end())
@@ -283,17 +283,46 @@ Results checked_plan(const Results& plan) {
   return checked;
 }
 
-void check_same_study(const Results& plan, const Results& stored, const std::string& file) {
+static void find_difference(const Results& plan, const Results& stored) {
   if (plan.name != stored.name)
-    refuse(file, fmt::format("holds the study \"{}\", and not \"{}\"", printable(stored.name),
-                             printable(plan.name)));
+    refuse(fmt::format("holds the study \"{}\", and not \"{}\"", printable(stored.name),
+                       printable(plan.name)));
   const auto markets = places_of(names_of(plan.markets), names_of(stored.markets));
   for (std::size_t i = 0; i < markets.size(); ++i)
-    if (markets[i]) check_market(plan.markets[i], stored.markets[*markets[i]], file);
+    if (markets[i]) check_market(plan.markets[i], stored.markets[*markets[i]]);
   const auto methods = places_of(names_of(plan.methods), names_of(stored.methods));
   for (std::size_t i = 0; i < methods.size(); ++i)
-    if (methods[i]) check_method(plan.methods[i], stored.methods[*methods[i]], file);
-  check_nothing_left_out(plan, stored, file);
+    if (methods[i]) check_method(plan.methods[i], stored.methods[*methods[i]]);
+  check_nothing_left_out(plan, stored);
+}
+
+std::string difference_of(const Results& plan, const Results& stored) {
+  try {
+    find_difference(plan, stored);
+  } catch (const Different& found) {
+    return found.less ? fmt::format("one of them has {}", found.what) : found.what;
+  }
+  return "";
+}
+
+void check_same_study(const Results& plan, const Results& stored, const std::string& file) {
+  const std::string aside =
+      fmt::format("give another ‹--out›, or ‹--force›, which sets {} aside and begins anew",
+                  file.substr(file.rfind('/') + 1));
+  if (plan.shard != stored.shard)
+    throw InputError(fmt::format("{}: holds {}, and {} is asked for: {}", file,
+                                 part_words(stored.shard), part_words(plan.shard), aside));
+  try {
+    find_difference(plan, stored);
+  } catch (const Different& found) {
+    // Settings that leave out what the file holds would not describe it any more.
+    throw InputError(
+        found.less
+            ? fmt::format("{}: holds {}, which is not in what is asked for now; a study may "
+                          "grow, not shrink: ask for all it holds, {}",
+                          file, found.what, aside)
+            : fmt::format("{}: {}; results of the two are not mixed: {}", file, found.what, aside));
+  }
 }
 
 PlannedCells write_plan(Connection& connection, const Results& plan, const Stored& stored) {

@@ -17,6 +17,8 @@ Results checked_plan(const Results& plan);
 // its name, a market's data, a method's settings; or that the file holds and the plan does not, as
 // the plan's settings would not describe the file. What only the plan has is no conflict.
 void check_same_study(const Results& plan, const Results& stored, const std::string& file);
+// The first such thing in words, whatever part of the study each of them is; "": none.
+std::string difference_of(const Results& plan, const Results& stored);
 
 // The plan's cells in the file, in the order of the plan.
 struct PlannedCells {

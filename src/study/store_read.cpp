@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -12,6 +13,7 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/study/shard.hpp"
 #include "study/store_beside.hpp"
 #include "study/store_rows.hpp"
 
@@ -84,16 +86,39 @@ void require_unique_names(const std::vector<T>& items, std::string_view what) {
     throw Misfit(fmt::format("two {} are called \"{}\"", what, printable(*name)));
 }
 
+// "3/100 12": part 3 of 100, to which 12 cells fell.
+void read_shard(std::string_view text, Results& results) {
+  const auto space = std::min(text.find(' '), text.size());
+  const std::string_view cells = text.substr(std::min(space + 1, text.size()));
+  try {
+    results.shard = shard_of(text.substr(0, space));
+  } catch (const InputError&) {
+    throw Misfit("its part of the study is none");
+  }
+  const auto [end, failed] =
+      std::from_chars(cells.data(), cells.data() + cells.size(), results.shard_cells);
+  require(failed == std::errc() && end == cells.data() + cells.size() && results.shard_cells >= 0,
+          "its part of the study is none");
+}
+
 void read_study(Connection& connection, Results& results) {
   Query rows(connection, "SELECT key, value FROM study");
   std::set<std::string> keys;
   while (rows.step()) {
     const std::string key = rows.text(kLongestName);
-    require(key == "name" || key == "settings", "the table study has a key of something else");
     require(keys.insert(key).second, "its rows are not in order");
-    (key == "name" ? results.name : results.settings) = rows.text(kLongestText);
+    const std::string value = rows.text(kLongestText);
+    if (key == "name")
+      results.name = value;
+    else if (key == "settings")
+      results.settings = value;
+    else if (key == "shard")
+      read_shard(value, results);
+    else
+      throw Misfit("the table study has a key of something else");
   }
-  require(keys.size() == 2, "the study's name or settings are missing");
+  require(keys.contains("name") && keys.contains("settings"),
+          "the study's name or settings are missing");
   Query versions(connection, "SELECT position, what, version FROM versions ORDER BY position");
   for (Id position = 0, last = 0; versions.step(); last = position) {
     versions.number(position, 1, kHighest);

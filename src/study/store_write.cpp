@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "sharpen/base/error.hpp"
@@ -97,6 +98,8 @@ struct Store::Database {
   WriterLock lock;
   Connection connection;
   PlannedCells cells;
+  std::optional<Transaction> group;
+  std::vector<CellState> before_group;
 
   Database(const std::filesystem::path& file, const Results& planned, const Log& log,
            const std::function<bool()>& stop);
@@ -114,6 +117,7 @@ struct Store::Database {
   template <class Work>
   void in_transaction(const Work& work) {
     try {
+      if (group) return work();
       Transaction transaction(connection, true);
       work();
       transaction.commit();
@@ -182,6 +186,32 @@ Store::Store(const std::filesystem::path& file, const Results& plan, const Log& 
     : database_(std::make_unique<Database>(file, plan, log, stop)) {}
 Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
+
+Store::Group::Group(Store& store) : database_(*store.database_) {
+  try {
+    database_.before_group = database_.cells.states;
+    database_.group.emplace(database_.connection, true);
+  } catch (const SqliteError& error) {
+    database_.connection.check_patience();
+    fail_to_write(database_.name, error);
+  }
+}
+
+Store::Group::~Group() {
+  if (!database_.group) return;
+  database_.group.reset();
+  database_.cells.states = std::move(database_.before_group);
+}
+
+void Store::Group::commit() {
+  try {
+    database_.group->commit();
+    database_.group.reset();
+  } catch (const SqliteError& error) {
+    database_.connection.check_patience();
+    fail_to_write(database_.name, error);
+  }
+}
 
 const std::vector<CellState>& Store::states() const { return database_->cells.states; }
 

@@ -89,6 +89,16 @@ struct Cell {
   }
 };
 
+// A part of a study that is computed in several (shard.hpp).
+struct Shard {
+  Index part = 1, of = 1;  // part 1 of 1 is the whole study
+
+  bool whole() const { return of == 1; }
+  std::string text() const;  // "3/100"; "" for the whole
+
+  bool operator==(const Shard&) const = default;
+};
+
 struct Results {
   std::string name;      // of the preset or file that described it
   std::string settings;  // the whole study as TOML: `sharpen study --config` repeats it
@@ -96,6 +106,8 @@ struct Results {
   std::vector<Market> markets;
   std::vector<Method> methods;  // in the order of a table's columns
   std::vector<Cell> cells;      // by market, k, method, seed
+  Shard shard = {};             // what of it this file computes
+  Index shard_cells = 0;        // cells that fell to it; 0 for the whole
 };
 
 }  // namespace sharpen::study

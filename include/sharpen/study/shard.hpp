@@ -16,15 +16,6 @@
 
 namespace sharpen::study {
 
-struct Shard {
-  Index part = 1, of = 1;  // part 1 of 1 is the whole study
-
-  bool whole() const { return of == 1; }
-  std::string text() const;  // "3/100"; "" for the whole
-
-  bool operator==(const Shard&) const = default;
-};
-
 // "3/100"; "" is the whole. Throws InputError for any other text.
 Shard shard_of(std::string_view text);
 

@@ -59,9 +59,25 @@ class Store {
   void write_expectations(std::string_view key, const backtest::Expectations& found);
   void drop_expectations(std::string_view key);
 
+  // While there is one, all that is written and dropped is one transaction, which is undone unless
+  // it is committed. One at a time; the store must outlive it.
+  class Group;
+
  private:
   struct Database;
   std::unique_ptr<Database> database_;
+};
+
+class Store::Group {
+ public:
+  explicit Group(Store& store);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  void commit();  // durable when it returns; StoreFailure, Interrupted
+
+ private:
+  Database& database_;
 };
 
 // Gives a store another name in its folder, study-1.db or the first that is free, so that a new one
