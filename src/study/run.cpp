@@ -20,35 +20,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Foresight as the store keeps it: what the regret asks of a run, period by period.
-backtest::Expectations stored_oracle(const backtest::Run& run) {
-  backtest::Expectations out;
-  for (Index p = 0; p < run.periods(); ++p) {
-    out.rows.push_back(run.first_row + p);
-    for (const double value :
-         {run.gross_returns[at(p)], run.net[at(p)], static_cast<double>(run.status[at(p)])})
-      out.values.emplace_back(value);
-  }
-  return out;
-}
-
-backtest::Run oracle_of(const backtest::Expectations& stored, const Market& market) {
-  backtest::Run run;
-  run.risk_free = market.risk_free;
-  if (stored.values.size() != 3 * stored.rows.size())
-    throw StoreFailure("the file of the study holds numbers that no run has; begin anew");
-  for (std::size_t p = 0; p < stored.rows.size(); ++p) {
-    run.dates.emplace_back();
-    run.gross_returns.push_back(stored.values[3 * p].value());
-    run.net.push_back(stored.values[3 * p + 1].value());
-    const double status = stored.values[3 * p + 2].value();
-    if (!(status >= 0.0 && status < backtest::kPeriodStatuses))
-      throw StoreFailure("the file of the study holds numbers that no run has; begin anew");
-    run.status.push_back(static_cast<backtest::PeriodStatus>(static_cast<int>(status)));
-  }
-  return run;
-}
-
 // What the cells of a shared job wait for, or why they will never get it.
 struct Shared {
   std::shared_ptr<const backtest::Expectations> expectations;
@@ -105,9 +76,6 @@ class Runner {
   const market::Panel& returns(Index cell) const {
     return plan_.returns[at(plan_.results.cells[at(cell)].market)];
   }
-  const Market& market(Index cell) const {
-    return plan_.results.markets[at(plan_.results.cells[at(cell)].market)];
-  }
 
   backtest::BacktestSettings settings(Index cell) const {
     backtest::BacktestSettings out = plan_.settings_of(cell);
@@ -156,10 +124,11 @@ class Runner {
   }
 
   // What the store has kept of an earlier run is no work of this one.
-  std::optional<backtest::Expectations> kept(Index job) {
+  template <class T>
+  std::optional<T> kept(Index job, std::optional<T> (Store::*read)(std::string_view) const) {
     auto found = [&] {
       const std::lock_guard lock(store_mutex_);
-      return store_.expectations(jobs_[at(job)].key);
+      return (store_.*read)(jobs_[at(job)].key);
     }();
     if (!found) return found;
     const std::lock_guard lock(progress_mutex_);
@@ -167,10 +136,6 @@ class Runner {
     done_ -= share_[at(job)] * work_[at(job)];
     work_[at(job)] = 0.0;
     return found;
-  }
-  void keep(const std::string& key, const backtest::Expectations& found) {
-    const std::lock_guard lock(store_mutex_);
-    store_.write_expectations(key, found);
   }
 
   // Runs the work of a shared job; a reason why it cannot be done becomes that of its cells.
@@ -193,11 +158,14 @@ class Runner {
   void train(Index job, const Threads& threads) {
     guarded(job, [&] {
       const Job& each = jobs_[at(job)];
-      auto found = kept(job);
+      auto found = kept(job, &Store::expectations);
       if (!found) {
         found =
             backtest::expectations(returns(each.cell), settings(each.cell), threads, control(job));
-        keep(each.key, *found);
+        {
+          const std::lock_guard lock(store_mutex_);
+          store_.write_expectations(each.key, *found);
+        }
         const std::lock_guard lock(progress_mutex_);
         ++tally_.trained;
       }
@@ -209,14 +177,14 @@ class Runner {
   void foresee(Index job, const Threads& threads) {
     guarded(job, [&] {
       const Job& each = jobs_[at(job)];
-      auto found = kept(job);
+      auto found = kept(job, &Store::oracle);
       if (!found) {
-        found = stored_oracle(backtest::hindsight_run(returns(each.cell), settings(each.cell),
-                                                      threads, control(job)));
-        keep(each.key, *found);
+        found =
+            backtest::hindsight_run(returns(each.cell), settings(each.cell), threads, control(job));
+        const std::lock_guard lock(store_mutex_);
+        store_.write_oracle(each.key, *found);
       }
-      shared_[at(job)].oracle =
-          std::make_shared<const backtest::Run>(oracle_of(*found, market(each.cell)));
+      shared_[at(job)].oracle = std::make_shared<const backtest::Run>(*std::move(found));
     });
   }
 
@@ -287,7 +255,7 @@ class Runner {
     if (--shared.users > 0) return;
     shared.expectations.reset();
     shared.oracle.reset();
-    store_.drop_expectations(jobs_[at(job)].key);
+    store_.drop_shared(jobs_[at(job)].key);
   }
 
   static constexpr std::string_view kInterrupted = "interrupted";
@@ -312,10 +280,11 @@ void drop_orphans(const Plan& plan, Store& store, const std::vector<Job>& jobs) 
   for (const Job& job : jobs)
     if (!job.key.empty()) needed.insert(job.key);
   std::set<std::string> seen = needed;
+  Store::Group group(store);
   for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell)
     for (const std::string& key : {training_key(plan, cell), oracle_key(plan, cell)})
-      if (!key.empty() && seen.insert(key).second && store.expectations(key))
-        store.drop_expectations(key);
+      if (!key.empty() && seen.insert(key).second) store.drop_shared(key);
+  group.commit();
 }
 
 int workers_of(const RunSettings& settings) { return Threads(settings.threads).count(); }

@@ -60,6 +60,7 @@ inline Market small_market(const std::string& name, Index n, Index periods) {
   market.name = name;
   market.source = "prices/" + name + ".csv";
   market.checksum = checksum_of_text(name);
+  market.reading = {{"max-gap", "5"}};
   const std::vector<std::string> odd = {"<script>alert(1)</script>", "O'Neil \"x\"", "🚀", "=1+1",
                                         std::string(1000, 'T'),      "a,b;c\td"};
   for (Index i = 0; i < n; ++i)
