@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 
 #include "sharpen/base/error.hpp"
@@ -40,87 +39,14 @@ namespace {
 
 constexpr FileKind kPlanBytes = {"SHRPPLAN", 1, "plan of a study", kRemedy};
 
-// What a cell is, whatever its place: the same in a plan and in a file.
-using Key = std::tuple<std::string_view, std::string_view, std::string_view, Index,
-                       std::optional<std::uint64_t>>;
-
-Key key_of(const Results& results, const Cell& cell) {
-  return {results.markets[at(cell.market)].name, results.methods[at(cell.method)].name,
-          cell.k_given, cell.k, cell.seed};
-}
-
-std::string spelled(const Key& key) {
-  const auto& [market, method, k_given, k, seed] = key;
-  return fmt::format("market \"{}\", method \"{}\", k = {}{}", printable(market), printable(method),
-                     printable(k_given), seed ? fmt::format(", seed {}", *seed) : "");
-}
-
 template <class T>
 const T* named(const std::vector<T>& items, std::string_view name) {
   const auto found = std::ranges::find(items, name, &T::name);
   return found == items.end() ? nullptr : &*found;
 }
 
-template <class T>
-void require_own_names(const std::vector<T>& items, std::string_view what) {
-  std::set<std::string_view> names;
-  for (const T& item : items)
-    if (!names.insert(item.name).second)
-      throw Misfit(fmt::format("two {} are called \"{}\"", what, printable(item.name)));
-}
-
-void check_market(const Market& market) {
-  require(market.training_rows >= 0, "a market's training part has less than no rows");
-  require(std::isfinite(market.periods_per_year) && market.periods_per_year > 0.0,
-          "a market has no periods in a year");
-  require(std::isfinite(market.risk_free), "a market's risk-free rate is not finite");
-  require(std::ranges::adjacent_find(market.dates, std::greater_equal<>()) == market.dates.end(),
-          "a market's dates do not ascend");
-}
-
-// Misfit for markets, methods and cells that no grid has: two of a name, the same cell twice, a k
-// of a market that is now so many names and now others, a method without cells, or more groups
-// (market x k) x methods than a study may have cells, which a report would lay out in full.
-void check_plan(const Results& results) {
-  const std::size_t methods = results.methods.size();
-  if (methods > kMostMethods)
-    throw Misfit(fmt::format("it has {} methods, more than {}", methods, kMostMethods));
-  require_own_names(results.markets, "markets");
-  require_own_names(results.methods, "methods");
-  for (const Market& market : results.markets) check_market(market);
-  for (const Method& method : results.methods)
-    require(method.role <= Role::sweep && std::isfinite(method.alpha) && method.ensemble >= 1 &&
-                std::isfinite(method.cost_bps),
-            "a method has a role or a number that none has");
-  std::map<std::pair<Index, std::string_view>, Index> names;  // of a market and a k as given
-  std::set<Key> seen;
-  std::set<Index> used;
-  for (const Cell& cell : results.cells) {
-    require(cell.market >= 0 && at(cell.market) < results.markets.size(),
-            "a cell's market does not exist");
-    require(cell.method >= 0 && at(cell.method) < methods, "a cell's method does not exist");
-    const Market& market = results.markets[at(cell.market)];
-    require(cell.k >= 0 && at(cell.k) <= market.tickers.size(),
-            "a cell may hold more names than its market has");
-    used.insert(cell.method);
-    Key key = key_of(results, cell);
-    const auto [found, fresh] = names.try_emplace({cell.market, cell.k_given}, cell.k);
-    std::get<Index>(key) = 0;
-    if (!seen.insert(key).second)
-      throw Misfit(fmt::format("it has the same cell twice ({})", spelled(key)));
-    if (found->second != cell.k)
-      throw Misfit(fmt::format("k = {} of market \"{}\" is {} names in one cell and {} in another",
-                               printable(cell.k_given), printable(market.name), found->second,
-                               cell.k));
-    if (fresh && names.size() * methods > kMostCells)
-      throw Misfit(fmt::format(
-          "its markets, numbers of names and {} methods make more than {} entries of a table",
-          methods, kMostCells));
-  }
-  for (Index method = 0; at(method) < methods; ++method)
-    if (!used.contains(method))
-      throw Misfit(
-          fmt::format("method \"{}\" has no cell", printable(results.methods[at(method)].name)));
+std::string lines(const std::vector<std::string>& texts) {
+  return fmt::format("{}", fmt::join(texts, "\n"));
 }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& what) {
@@ -192,7 +118,7 @@ Results checked_plan(const Results& plan) {
   try {
     Results checked =
         from_bytes<Stored>(kPlanBytes, to_bytes(kPlanBytes, Stored{plan, {}}), plan.name).results;
-    check_plan(checked);
+    check_results(checked);
     return checked;
   } catch (const Misfit& misfit) {
     throw InputError(fmt::format("the study cannot be kept: {}; describe it anew", misfit.what()));
@@ -210,16 +136,16 @@ void check_same_study(const Results& plan, const Results& stored, const std::str
   };
   for (const Market& market : stored.markets) check("market", plan.markets, market);
   for (const Method& method : stored.methods) check("method", plan.methods, method);
-  std::set<Key> planned;
+  std::set<CellKey> planned;
   for (const Cell& cell : plan.cells) planned.insert(key_of(plan, cell));
   for (const Cell& cell : stored.cells)
-    if (const Key key = key_of(stored, cell); !planned.contains(key))
+    if (const CellKey key = key_of(stored, cell); !planned.contains(key))
       refuse_less(file, fmt::format("the cell of {}", spelled(key)));
 }
 
 Stored joined(const Results& plan, const Stored& stored) {
   const Results& then = stored.results;
-  std::map<Key, std::size_t> places;
+  std::map<CellKey, std::size_t> places;
   for (std::size_t i = 0; i < then.cells.size(); ++i)
     places.emplace(key_of(then, then.cells[i]), i);
   Id last = stored.ids.empty() ? 0 : *std::ranges::max_element(stored.ids);
@@ -242,39 +168,31 @@ Stored joined(const Results& plan, const Stored& stored) {
 
 void write_plan(Connection& connection, const Stored& plan) {
   const Results& results = plan.results;
-  for (const char* table : {"study", "versions", "markets", "readings", "methods", "cells"})
-    connection.run(fmt::format("DELETE FROM {}", table));
   const std::string bytes = to_bytes(kPlanBytes, plan);
+  connection.run(
+      "DELETE FROM study; DELETE FROM versions; DELETE FROM markets; DELETE FROM readings;"
+      "DELETE FROM methods; DELETE FROM cells");
   Statement(connection, "INSERT INTO study VALUES (?, ?, ?)")
       .run(results.name, results.settings, Blob{bytes});
   Statement version(connection, "INSERT INTO versions VALUES (?, ?)");
   for (const auto& [what, which] : results.versions) version.run(what, which);
-  Statement row(connection, "INSERT INTO markets VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement market(connection, "INSERT INTO markets VALUES (?, ?, ?, ?, ?, ?)");
   Statement reading(connection, "INSERT INTO readings VALUES (?, ?, ?)");
   Id id = 0;
-  for (const Market& market : results.markets) {
-    row.run(++id, market.name, market.source, market.checksum, market.first_date,
-            Id{market.training_rows}, market.periods_per_year, market.risk_free,
-            fmt::format("{}", fmt::join(market.tickers, "\n")),
-            fmt::format("{}", fmt::join(market.dates, "\n")));
-    for (const auto& [setting, value] : market.reading) reading.run(id, setting, value);
+  for (const Market& each : results.markets) {
+    market.run(++id, each.name, each.source, each.checksum, lines(each.tickers), lines(each.dates));
+    for (const auto& [setting, value] : each.reading) reading.run(id, setting, value);
   }
-  Statement method(connection, "INSERT INTO methods VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement method(connection, "INSERT INTO methods VALUES (?, ?, ?, ?, ?, ?)");
   id = 0;
   for (const Method& each : results.methods)
-    method.run(++id, each.name, each.label, name(each.role), each.framework, each.optimizer,
-               each.training, each.alpha, Id{each.ensemble}, each.cost_bps, each.settings);
-  Statement row_of_cell(connection, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    method.run(++id, each.name, each.label, each.framework, each.optimizer, each.settings);
+  Statement cell(connection, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (std::size_t i = 0; i < plan.ids.size(); ++i) {
-    const Cell& cell = results.cells[i];
-    row_of_cell.bind(plan.ids[i]);
-    row_of_cell.bind(static_cast<Id>(i));
-    row_of_cell.bind(Id{cell.market + 1});
-    row_of_cell.bind(Id{cell.method + 1});
-    row_of_cell.bind(cell.k_given);
-    row_of_cell.bind(Id{cell.k});
-    cell.seed ? row_of_cell.bind(static_cast<Id>(*cell.seed)) : row_of_cell.bind(nullptr);
-    row_of_cell.run(name(cell.state), cell.reason, cell.seconds);
+    const Cell& each = results.cells[i];
+    const auto seed = each.seed ? std::optional(static_cast<Id>(*each.seed)) : std::nullopt;
+    cell.run(plan.ids[i], static_cast<Id>(i), Id{each.market + 1}, Id{each.method + 1},
+             each.k_given, Id{each.k}, seed, name(each.state), each.reason, each.seconds);
   }
 }
 
@@ -282,7 +200,7 @@ Stored read_plan(Connection& connection, const std::string& name) {
   Statement study(connection, "SELECT plan FROM study");
   require(study.step(), "its plan is missing");
   Stored stored = from_bytes<Stored>(kPlanBytes, study.blob(0), name);
-  check_plan(stored.results);
+  check_results(stored.results);
   require(stored.ids.size() == stored.results.cells.size(), "its cells are not those of its plan");
   std::unordered_map<Id, std::size_t> places;
   for (const Id each : stored.ids) places.emplace(each, places.size());

@@ -29,10 +29,6 @@ CREATE TABLE markets (
   name TEXT NOT NULL,
   source TEXT NOT NULL,            -- file, or the words of a simulation
   checksum TEXT NOT NULL,          -- of the file's bytes, or panel: and of what was simulated
-  first_date TEXT NOT NULL,        -- of the training part
-  training_rows INTEGER NOT NULL,
-  periods_per_year REAL NOT NULL,
-  risk_free REAL NOT NULL,         -- per period
   tickers TEXT NOT NULL,           -- one to a line
   dates TEXT NOT NULL              -- of the test periods, likewise
 ) STRICT;
@@ -46,13 +42,8 @@ CREATE TABLE methods (
   method INTEGER PRIMARY KEY,
   name TEXT NOT NULL,
   label TEXT NOT NULL,
-  role TEXT NOT NULL,              -- paper, own, sweep
   framework TEXT NOT NULL,
   optimizer TEXT NOT NULL,
-  training TEXT NOT NULL,          -- preset; empty: nothing is trained
-  alpha REAL NOT NULL,
-  ensemble INTEGER NOT NULL,
-  cost_bps REAL NOT NULL,
   settings TEXT NOT NULL           -- TOML: sharpen backtest --config repeats it
 ) STRICT;
 CREATE TABLE cells (

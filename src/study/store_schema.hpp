@@ -12,6 +12,7 @@
 #include "sharpen/study/results.hpp"
 #include "sharpen/study/store.hpp"
 #include "study/bytes.hpp"
+#include "study/results_check.hpp"
 #include "study/store_sqlite.hpp"
 
 namespace sharpen::study {
@@ -46,9 +47,6 @@ void check_same_study(const Results& plan, const Results& stored, const std::str
 Stored joined(const Results& plan, const Stored& stored);
 // In place of the plan that was there.
 void write_plan(Connection& connection, const Stored& plan);
-
-// Misfit for a done cell that no reader would accept.
-void check_run(const Market& market, const Cell& cell, bool with_weights);
 
 constexpr std::string_view kRemedy = "copy the study again, or compute it again";
 constexpr FileKind kCellBytes = {"SHRPCELL", 1, "cell of a study", kRemedy};

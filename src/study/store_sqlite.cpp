@@ -111,13 +111,16 @@ void Statement::check(int code) {
 }
 
 void Statement::bind(double value) {
-  if (std::isnan(value)) return bind(nullptr);
+  if (std::isnan(value)) return bind(std::optional<Id>());
   check(sqlite3_bind_double(statement_.get(), ++parameter_, value));
 }
 
 void Statement::bind(Id value) { check(sqlite3_bind_int64(statement_.get(), ++parameter_, value)); }
 
-void Statement::bind(std::nullptr_t) { check(sqlite3_bind_null(statement_.get(), ++parameter_)); }
+void Statement::bind(std::optional<Id> value) {
+  if (value) return bind(*value);
+  check(sqlite3_bind_null(statement_.get(), ++parameter_));
+}
 
 void Statement::bind(std::string_view text) {
   check(sqlite3_bind_text64(statement_.get(), ++parameter_, text.empty() ? "" : text.data(),

@@ -7,11 +7,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "sharpen/base/control.hpp"
+#include "study/results_check.hpp"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -27,16 +29,6 @@ class SqliteError : public std::runtime_error {
       : std::runtime_error(message), extended(extended_), code(extended_ & 0xff) {}
   int extended, code;
 };
-
-// Something of the file that its writer would not have put there.
-class Misfit : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-inline void require(bool holds, const char* what) {
-  if (!holds) throw Misfit(what);
-}
 
 class Connection {
  public:
@@ -92,8 +84,8 @@ class Statement {
 
   void bind(double value);
   void bind(Id value);
-  void bind(std::nullptr_t);
-  void bind(std::string_view text);  // UTF-8
+  void bind(std::optional<Id> value);  // none is NULL
+  void bind(std::string_view text);    // UTF-8
   void bind(Blob blob);
   bool step();  // to the next row; false: there is none
   // Binds the parameters that are left, and asks for no rows.

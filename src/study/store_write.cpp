@@ -52,19 +52,16 @@ bool is_new(const std::filesystem::path& file) {
 // The words of BLAS name the kernels that it has for this CPU.
 void warn_of_other_machine(const Results& plan, const Results& stored, const std::string& file,
                            const Log& log) {
-  const auto blas_of = [](const Results& results) {
-    const auto found =
-        std::ranges::find(results.versions, "blas", &std::pair<std::string, std::string>::first);
-    return found == results.versions.end() ? std::string() : found->second;
-  };
-  const std::string then = blas_of(stored), now = blas_of(plan);
-  const bool known = std::ranges::find(stored.versions, std::pair<std::string, std::string>(
-                                                            "blas", now)) != stored.versions.end();
-  if (!then.empty() && !now.empty() && !known)
+  std::vector<std::string> then, now;
+  for (const auto& [what, version] : stored.versions)
+    if (what == "blas") then.push_back(version);
+  for (const auto& [what, version] : plan.versions)
+    if (what == "blas") now.push_back(version);
+  if (!then.empty() && !now.empty() && std::ranges::find(then, now[0]) == then.end())
     log.warning(
         fmt::format("{}: was begun on another kind of CPU or with another BLAS ({}; here: {}): "
                     "what is computed now may have other last digits",
-                    file, printable(then), now));
+                    file, printable(then[0]), now[0]));
 }
 
 }  // namespace
@@ -169,7 +166,7 @@ Store::Group::Group(Store& store) : database_(*store.database_) {
 }
 
 Store::Group::~Group() {
-  if (!database_.grouped) return;
+  if (!open_) return;
   // An error may have rolled it back already.
   if (sqlite3_get_autocommit(database_.connection->get()) == 0)
     sqlite3_exec(database_.connection->get(), "ROLLBACK", nullptr, nullptr, nullptr);
@@ -180,7 +177,7 @@ Store::Group::~Group() {
 
 void Store::Group::commit() {
   database_.guarded([&] { database_.connection->run("COMMIT"); });
-  database_.grouped = false;
+  database_.grouped = open_ = false;
 }
 
 // All of `work` or nothing: a transaction of its own, or a part of the group's that can be undone.

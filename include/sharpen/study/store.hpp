@@ -94,6 +94,7 @@ class Store::Group {
 
  private:
   Database& database_;
+  bool open_ = true;
 };
 
 // Gives a store another name in its folder, study-1.db or the first that is free, so that a new one
