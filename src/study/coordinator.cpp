@@ -24,38 +24,11 @@ void drop_orphans(const Plan& plan, Store& store, const std::vector<Job>& jobs) 
   std::set<std::string> seen;
   for (const Job& job : jobs)
     if (!job.key.empty()) seen.insert(job.key);
+  Store::Group group(store);
   for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell)
     for (const std::string& key : {training_key(plan, cell), oracle_key(plan, cell)})
-      if (!key.empty() && seen.insert(key).second && store.expectations(key))
-        store.drop_expectations(key);
-}
-
-// Until the store keeps runs: gross return, net and status of each period.
-std::optional<backtest::Run> kept_oracle(const Store& store, const std::string& key,
-                                         const Market& market) {
-  const auto stored = store.expectations(key);
-  if (!stored || stored->values.size() != 3 * stored->rows.size()) return std::nullopt;
-  backtest::Run run;
-  run.risk_free = market.risk_free;
-  for (std::size_t p = 0; p < stored->rows.size(); ++p) {
-    run.dates.push_back(market.dates[p]);
-    run.gross_returns.push_back(stored->values[3 * p].value());
-    run.net.push_back(stored->values[3 * p + 1].value());
-    run.status.push_back(
-        static_cast<backtest::PeriodStatus>(static_cast<int>(stored->values[3 * p + 2].value())));
-  }
-  return run;
-}
-
-void keep_oracle(Store& store, const std::string& key, const backtest::Run& run) {
-  backtest::Expectations out;
-  for (Index p = 0; p < run.periods(); ++p) {
-    out.rows.push_back(run.first_row + p);
-    for (const double value :
-         {run.gross_returns[at(p)], run.net[at(p)], static_cast<double>(run.status[at(p)])})
-      out.values.emplace_back(value);
-  }
-  store.write_expectations(key, out);
+      if (!key.empty() && seen.insert(key).second) store.drop_shared(key);
+  group.commit();
 }
 
 std::vector<Job> jobs_of(const Plan& plan, Store& store, const RunSettings& settings,
@@ -137,6 +110,7 @@ struct Coordinator::State {
   void write(Arrived& each);
   void write_cell(Index job, Result& result);
   void fail_cells(Index job, const std::string& reason);
+  void give_up(Index job);
   void end_cell(Index job, bool failed);
   void commit();
 };
@@ -188,7 +162,7 @@ bool Coordinator::State::take_kept(Index job) {
     shared[at(job)].expectations =
         std::make_shared<const backtest::Expectations>(*std::move(found));
   } else if (each.kind == TaskKind::oracle) {
-    auto found = kept_oracle(store, each.key, plan.results.markets[at(cell_of(job).market)]);
+    auto found = store.oracle(each.key);
     if (!found) return false;
     shared[at(job)].oracle = std::make_shared<const backtest::Run>(*std::move(found));
   } else {
@@ -242,7 +216,10 @@ void Coordinator::State::check(Index number, const Result& result) {
     const backtest::Run& run = *result.oracle;
     const std::size_t periods = run.dates.size();
     if (periods > market.dates.size() || run.status.size() != periods ||
-        run.gross_returns.size() != periods || run.net.size() != periods)
+        run.gross_returns.size() != periods || run.net.size() != periods ||
+        std::ranges::any_of(run.status, [](backtest::PeriodStatus each) {
+          return static_cast<int>(each) >= backtest::kPeriodStatuses;
+        }))
       refuse("has periods that do not fit its market");
   }
 }
@@ -253,16 +230,20 @@ void Coordinator::State::put(Index number, Result result) {
   queue.push_back({number, std::move(result)});
 }
 
+// Nobody needs it any more.
+void Coordinator::State::give_up(Index job) {
+  count.forget(job);
+  schedule.finish(job);
+}
+
 // One cell less needs what it shares; after the last one nobody does.
 void Coordinator::State::end_cell(Index job, bool failed) {
   for (const Index before : {jobs[at(job)].training, jobs[at(job)].oracle}) {
     if (before < 0 || --shared[at(before)].users > 0) continue;
     shared[at(before)] = {};
-    store.drop_expectations(jobs[at(before)].key);
-    if (!schedule.ended(before) && arrived[at(before)] == 0) {  // its cells have failed without it
-      count.forget(before);
-      schedule.finish(before);
-    }
+    store.drop_shared(jobs[at(before)].key);
+    // Its cells have failed without it; one that is out is waited for.
+    if (!schedule.ended(before) && !schedule.out(before)) give_up(before);
   }
   schedule.finish(job);
   count.end_cell(failed);
@@ -305,7 +286,7 @@ void Coordinator::State::write(Arrived& each) {
     count.end_training();
   }
   if (result.failure.empty() && own.users > 0 && job.kind == TaskKind::oracle) {
-    keep_oracle(store, job.key, *result.oracle);
+    store.write_oracle(job.key, *result.oracle);
     own.oracle = std::make_shared<const backtest::Run>(*std::move(result.oracle));
   }
   if (!result.failure.empty()) fail_cells(each.job, result.failure);
@@ -370,6 +351,8 @@ void Coordinator::lost(Index number, std::string_view reason) {
   State& state = *state_;
   const Index job = state.checked(number);
   if (!state.schedule.out(job) || state.arrived[at(job)] != 0) return;
+  if (state.jobs[at(job)].kind != TaskKind::cell && state.shared[at(job)].users == 0)
+    return state.give_up(job);
   if (++state.losses[at(job)] < kMostLosses) return state.schedule.give_back(job);
   Result failed;
   failed.task = state.hashes[at(job)];

@@ -12,7 +12,7 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/study/store.hpp"
 #include "sharpen/study/task.hpp"
-#include "study/store_plan.hpp"
+#include "study/store_schema.hpp"
 
 namespace sharpen::study {
 

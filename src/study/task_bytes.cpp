@@ -1,8 +1,9 @@
 // Tasks, markets and results as bytes. Every struct names its fields once: a PutRow writes them, a
-// TakeRow reads them back and checks what a reader of a study's file would check.
+// TakeRow reads them back. Texts are kept to the byte: a worker must see what the coordinator saw.
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 
 #include "base/binary_file.hpp"
 #include "sharpen/base/build_info.hpp"
@@ -10,12 +11,13 @@
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/study/task.hpp"
-#include "study/store_rows.hpp"
+#include "study/store_schema.hpp"
 
 namespace sharpen::study {
 
 namespace {
 
+constexpr std::size_t kLongestWord = 4096, kLongestReason = std::size_t{4} << 20;
 constexpr std::string_view kSendAgain = "have it sent again";
 constexpr FileKind kMarketBytes = {"SHRPMRKT", 1, "market of a study", kSendAgain};
 constexpr FileKind kTaskBytes = {"SHRPTASK", 1, "task of a study", kSendAgain};
@@ -24,20 +26,13 @@ constexpr std::uint32_t kTaskFormat = 1;  // of the fields
 
 class PutRow {
  public:
-  PutRow(const FileKind& kind, std::size_t expected) : out_(kind, expected) {
+  explicit PutRow(const FileKind& kind, std::size_t expected = 0) : out_(kind, expected) {
     out_.text(program());
     out_.u32(kTaskFormat);
   }
   std::string finish() { return out_.finish(); }
 
-  void number(std::int64_t value, std::int64_t, std::int64_t) {
-    out_.u64(static_cast<std::uint64_t>(value));
-  }
-  void number_or(std::int64_t value, std::int64_t, std::int64_t, std::int64_t) {
-    out_.u64(static_cast<std::uint64_t>(value));
-  }
   void flag(bool value) { out_.u8(value ? 1 : 0); }
-  void real(double value) { out_.f64(value); }
   void finite(double value) { out_.f64(value); }
   void text(std::string_view value, std::size_t = 0) { out_.text(value); }
   template <class Enum>
@@ -75,30 +70,16 @@ class TakeRow {
   void finish() const { in_.finish(); }
   [[noreturn]] void fail(std::string_view what) const { in_.fail(what); }
 
-  template <class Integer>
-  void number(Integer& value, std::int64_t low, std::int64_t high) {
-    const auto found = static_cast<std::int64_t>(in_.u64());
-    if (found < low || found > high)
-      fail(fmt::format("a number is {}, outside [{}, {}]", found, low, high));
-    value = static_cast<Integer>(found);
-  }
-  template <class Integer>
-  void number_or(Integer& value, Integer none, std::int64_t low, std::int64_t high) {
-    value = static_cast<Integer>(in_.u64());
-    if (value != none && (value < low || value > high))
-      fail(fmt::format("a number is {}, outside [{}, {}]", value, low, high));
-  }
   void flag(bool& value) {
     const std::uint8_t found = in_.u8();
     if (found > 1) fail("a flag is neither 0 nor 1");
     value = found == 1;
   }
-  void real(double& value) { value = in_.f64(); }
   void finite(double& value) {
     value = in_.f64();
     if (!std::isfinite(value)) fail("a number is not finite");
   }
-  void text(std::string& value, std::size_t longest = kLongestBlob) {
+  void text(std::string& value, std::size_t longest = std::numeric_limits<std::size_t>::max()) {
     value = in_.text("a text");
     if (value.size() > longest) fail(fmt::format("a text has more than {} bytes", longest));
   }
@@ -131,71 +112,50 @@ void texts(Row& row, Texts& all, std::size_t longest) {
 
 template <class Row, class M>
 void market_fields(Row& row, M& market) {
-  texts(row, market.returns.dates, kLongestName);
-  texts(row, market.returns.tickers, kLongestText);
-  texts(row, market.returns.left_out, kLongestText);
+  texts(row, market.returns.dates, kLongestWord);
+  texts(row, market.returns.tickers, kLongestReason);
+  texts(row, market.returns.left_out, kLongestReason);
   row.reals(market.returns.values);
   row.list(market.standstills, 12, [&](auto& each) {
-    row.text(each.ticker, kLongestText);
-    row.text(each.first, kLongestName);
-    row.text(each.last, kLongestName);
+    row.text(each.ticker, kLongestReason);
+    row.text(each.first, kLongestWord);
+    row.text(each.last, kLongestWord);
   });
-}
-
-template <class Row, class R>
-void run_fields(Row& row, R& run) {
-  texts(row, run.dates, kLongestName);
-  const Id periods = run.periods();
-  RunSize size = {.periods = periods,
-                  .positions = static_cast<Id>(run.weights.size()),
-                  .benchmark = !run.benchmark.empty()};
-  run_columns(row, run, size, periods);
-  row.list(run.status, 1, [&](auto& each) {
-    row.choice(each, static_cast<backtest::PeriodStatus>(backtest::kPeriodStatuses - 1));
-  });
-  for (const DailyColumn& column : kDailyColumns) row.reals(run.*column.column);
-  row.reals(run.benchmark);
-  row.list(run.weights, 16, [&](auto& held) {
-    row.number(held.asset, 0, kMostAssets);
-    row.finite(held.weight);
-  });
-  row.list(run.weights_begin, 8, [&](auto& begin) { row.number(begin, 0, kHighest); });
-}
-
-template <class Row, class C>
-void cell_fields(Row& row, C& cell) {
-  run_fields(row, cell.run);
-  metric_columns(row, cell, cell.run.periods());
-  row.reals(cell.delayed_returns);
-  row.reals(cell.equal_returns);
-  texts(row, cell.warnings, kLongestText);
 }
 
 // What makes it the task it is.
 template <class Row, class T>
 void identity_fields(Row& row, T& task) {
   row.choice(task.kind, TaskKind::cell);
-  row.text(task.market, kLongestName);
+  row.text(task.market, kLongestWord);
   row.list(task.settings, 8, [&](auto& each) {
-    row.text(each.first, kLongestName);
+    row.text(each.first, kLongestWord);
     row.text(each.second);
   });
 }
 
-void put_expectations(PutRow& row, const backtest::Expectations& found) {
-  row.text(expectations_bytes(found));
-}
-
-backtest::Expectations take_expectations(TakeRow& row) {
+// What was found travels as the bytes that a study's file keeps it in.
+template <class T>
+T unpacked(const FileKind& kind, TakeRow& row) {
   std::string bytes;
   row.text(bytes);
-  return parse_expectations(bytes, "the expectations");
+  return from_bytes<T>(kind, bytes, "what was found");
 }
 
-// Room for the numbers, which are nearly all of it.
-std::size_t expected_bytes(const backtest::Run& run) {
-  constexpr std::size_t kPerPeriod = 160, kPerWeight = 16;
-  return run.dates.size() * kPerPeriod + run.weights.size() * kPerWeight;
+std::string packed_cell(const Cell& cell) {
+  Bytes bytes(kCellBytes);
+  found_fields(bytes, const_cast<Cell&>(cell));
+  return bytes.written();
+}
+
+Cell unpacked_cell(TakeRow& row) {
+  std::string written;
+  row.text(written);
+  Bytes bytes(written, "what was found", kCellBytes);
+  Cell cell;
+  found_fields(bytes, cell);
+  bytes.end();
+  return cell;
 }
 
 enum class Found { nothing, training, oracle, cell };
@@ -221,7 +181,7 @@ std::string content_hash(std::string_view bytes) {
 }
 
 std::string task_hash(const Task& task) {
-  PutRow row(kTaskBytes, 1024);
+  PutRow row(kTaskBytes);
   identity_fields(row, task);
   return content_hash(row.finish());
 }
@@ -244,13 +204,12 @@ TaskMarket market_from_bytes(std::string_view bytes) {
 }
 
 std::string to_bytes(const Task& task) {
-  const std::size_t numbers = task.expectations ? task.expectations->values.size() : 0;
-  PutRow row(kTaskBytes, 4096 + 8 * numbers + (task.oracle ? expected_bytes(*task.oracle) : 0));
+  PutRow row(kTaskBytes);
   identity_fields(row, task);
   row.flag(task.expectations != nullptr);
-  if (task.expectations) put_expectations(row, *task.expectations);
+  if (task.expectations) row.text(to_bytes(kExpectationBytes, *task.expectations));
   row.flag(task.oracle != nullptr);
-  if (task.oracle) run_fields(row, *task.oracle);
+  if (task.oracle) row.text(to_bytes(kRunBytes, *task.oracle));
   return row.finish();
 }
 
@@ -264,47 +223,43 @@ Task task_from_bytes(std::string_view bytes) {
   bool given = false;
   row.flag(given);
   if (given)
-    task.expectations = std::make_shared<const backtest::Expectations>(take_expectations(row));
+    task.expectations = std::make_shared<const backtest::Expectations>(
+        unpacked<backtest::Expectations>(kExpectationBytes, row));
   row.flag(given);
-  if (given) {
-    backtest::Run oracle;
-    run_fields(row, oracle);
-    task.oracle = std::make_shared<const backtest::Run>(std::move(oracle));
-  }
+  if (given)
+    task.oracle = std::make_shared<const backtest::Run>(unpacked<backtest::Run>(kRunBytes, row));
   row.finish();
   return task;
 }
 
 std::string to_bytes(const Result& result) {
-  const backtest::Run none;
-  PutRow row(kResultBytes, 4096 +
-                               (result.expectations ? 8 * result.expectations->values.size() : 0) +
-                               expected_bytes(result.cell ? result.cell->run : none));
+  PutRow row(kResultBytes);
   row.text(result.task);
   row.text(result.failure);
   row.finite(result.seconds);
   const Found found = found_in(result);
   row.choice(found, Found::cell);
-  if (found == Found::training) put_expectations(row, *result.expectations);
-  if (found == Found::oracle) run_fields(row, *result.oracle);
-  if (found == Found::cell) cell_fields(row, *result.cell);
+  if (found == Found::training) row.text(to_bytes(kExpectationBytes, *result.expectations));
+  if (found == Found::oracle) row.text(to_bytes(kRunBytes, *result.oracle));
+  if (found == Found::cell) row.text(packed_cell(*result.cell));
   return row.finish();
 }
 
 Result result_from_bytes(std::string_view bytes) {
   TakeRow row(bytes, kResultBytes);
   Result result;
-  row.text(result.task, kLongestName);
-  row.text(result.failure, kLongestText);
+  row.text(result.task, kLongestWord);
+  row.text(result.failure, kLongestReason);
   row.finite(result.seconds);
   if (result.seconds < 0.0) row.fail("it took less than no time");
   Found found = Found::nothing;
   row.choice(found, Found::cell);
   if ((found == Found::nothing) == result.failure.empty())
     row.fail("it has neither failed nor found anything, or both");
-  if (found == Found::training) result.expectations = take_expectations(row);
-  if (found == Found::oracle) run_fields(row, result.oracle.emplace());
-  if (found == Found::cell) cell_fields(row, result.cell.emplace());
+  if (found == Found::training)
+    result.expectations = unpacked<backtest::Expectations>(kExpectationBytes, row);
+  if (found == Found::oracle) result.oracle = unpacked<backtest::Run>(kRunBytes, row);
+  if (found == Found::cell) result.cell = unpacked_cell(row);
   row.finish();
   return result;
 }

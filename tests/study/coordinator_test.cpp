@@ -126,6 +126,37 @@ TEST(Coordinator, ATaskThatIsLostThreeTimesHasFailed) {
   }
 }
 
+TEST(Coordinator, WhatNobodyNeedsAnyMoreIsWaitedForOnlyWhileItIsOut) {
+  Cluster cluster;
+  std::vector<Coordinator::Parcel> out;
+  while (const auto parcel = cluster->next()) out.push_back(*parcel);  // trainings and oracles
+  for (const auto& parcel : out) {
+    const TaskKind kind = task_from_bytes(parcel.task).kind;
+    if (kind != TaskKind::training) continue;
+    Result failed;
+    failed.task = task_hash(task_from_bytes(parcel.task));
+    failed.failure = "it diverged";
+    cluster->put(parcel.number, to_bytes(failed));
+  }
+  cluster->commit();
+  bool lost = false;
+  for (const auto& parcel : out) {
+    const TaskKind kind = task_from_bytes(parcel.task).kind;
+    if (kind == TaskKind::training) continue;
+    if (kind == TaskKind::oracle && (lost = !lost))
+      cluster->lost(parcel.number, "not tried again");
+    else
+      cluster->put(parcel.number, cluster.done(parcel));
+  }
+  cluster->commit();
+  EXPECT_FALSE(cluster->next());
+  EXPECT_TRUE(cluster->finished());
+  for (const Cell& cell : cluster.found().cells) {
+    EXPECT_EQ(cell.state, cell.seed ? CellState::failed : CellState::done);
+    EXPECT_EQ(cell.reason, cell.seed ? "it diverged" : "");
+  }
+}
+
 TEST(Coordinator, ADamagedResultCostsItsTaskOnly) {
   Cluster cluster;
   Index damaged = 0;

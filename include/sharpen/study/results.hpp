@@ -26,9 +26,11 @@ namespace sharpen::study {
 constexpr std::size_t kMostMethods = 10'000, kMostCells = 1'000'000;
 
 struct Market {
-  std::string name;                  // unique in the study
-  std::string source;                // file as given, or the words of a simulation
-  std::string checksum;              // of the file's bytes or what was simulated; how it is read
+  std::string name;      // unique in the study
+  std::string source;    // file as given, or the words of a simulation
+  std::string checksum;  // of the file's bytes, or of what was simulated
+  // How it is read: settings, and their values as text.
+  std::vector<std::pair<std::string, std::string>> reading;
   std::vector<std::string> tickers;  // (n) after cleaning
   std::vector<std::string> dates;    // (P) of the test periods
   std::string first_date;            // of the training part
