@@ -95,9 +95,10 @@ std::string usage(const CommandInfo& info) {
   return line + "\n";
 }
 
-// A study takes several of everything, in one list or flag by flag.
+// A study takes several of everything, in one list or flag by flag; a merge takes several parts.
 bool may_repeat(const Setting& setting) {
-  return setting.kind == settings::Kind::list && setting.commands == settings::study;
+  return setting.kind == settings::Kind::list &&
+         (setting.commands == settings::study || setting.commands == settings::merge);
 }
 
 void add_flag(CLI::App& command, const Setting& setting, bool positional) {
@@ -109,6 +110,8 @@ void add_flag(CLI::App& command, const Setting& setting, bool positional) {
   } else {
     CLI::Option* option = command.add_option(names)->type_name(std::string(setting.placeholder));
     if (may_repeat(setting)) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    if (may_repeat(setting) && positional)
+      option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
   }
 }
 

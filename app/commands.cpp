@@ -211,6 +211,16 @@ void run_study(const Values& values) {
   judge(answer);
 }
 
+void run_merge(const Values& values) {
+  if (values.flag("print-config")) return print(values.to_toml());
+  try {
+    print_answer(values, command::merge_answer(values, log_of(values), interrupted),
+                 command::merge_json, merge_text);
+  } catch (const Interrupted&) {
+    throw Failure("interrupted; nothing was written");
+  }
+}
+
 std::string report_text(const command::ReportAnswer& answer) {
   if (answer.out.empty()) return answer.text;
   const auto bytes = static_cast<double>(answer.text.size());
@@ -243,6 +253,7 @@ void run_command(const Values& values) {
     case settings::inspect: return run_inspect(values);
     case settings::study: return run_study(values);
     case settings::report: return run_report(values);
+    case settings::merge: return run_merge(values);
     default: break;
   }
   throw std::logic_error("a command of the table has no function");

@@ -8,6 +8,7 @@
 #include "sharpen/base/settings.hpp"
 #include "sharpen/command/doctor.hpp"
 #include "sharpen/command/inspect.hpp"
+#include "sharpen/command/merge.hpp"
 #include "sharpen/command/orders.hpp"
 #include "sharpen/command/predict.hpp"
 #include "sharpen/command/solve.hpp"
@@ -28,6 +29,7 @@ std::string predict_text(const command::Prediction& prediction);
 std::string orders_text(const command::OrdersAnswer& answer);
 std::string inspect_text(const command::Inspection& inspection);
 std::string study_text(const command::StudyAnswer& answer);
+std::string merge_text(const command::MergeAnswer& answer);
 
 // For these answers: a name, in a column, and what is said of it; and the widest ticker of a table.
 std::string line(std::string_view name, const std::string& text);

@@ -1,4 +1,4 @@
-// The answers of `sharpen study` on a terminal.
+// The answers of `sharpen study` and `sharpen merge` on a terminal.
 #include <fmt/format.h>
 
 #include "commands.hpp"
@@ -55,8 +55,13 @@ std::string list_text(const command::StudyAnswer& answer) {
     rows += "\n";
   }
   const auto [cells, done, failed, missing] = answer.counts();
-  return fmt::format("{}: {}, {}: {} done, {} failed, {} missing\n{}", command::shown(answer.file),
-                     printable(results.name), counted(cells, "cell"), done, failed, missing, rows);
+  const std::string part =
+      results.shard.whole() ? ""
+                            : fmt::format(", part {} of {} with {}", results.shard.part,
+                                          results.shard.of, counted(results.shard_cells, "cell"));
+  return fmt::format("{}: {}{}, {}: {} done, {} failed, {} missing\n{}",
+                     command::shown(answer.file), printable(results.name), part,
+                     counted(cells, "cell"), done, failed, missing, rows);
 }
 
 }  // namespace
@@ -70,6 +75,17 @@ std::string study_text(const command::StudyAnswer& answer) {
     case Action::run: break;
   }
   return run_text(answer.tally, answer.file);
+}
+
+std::string merge_text(const command::MergeAnswer& answer) {
+  const study::Merged& merged = answer.merged;
+  std::string out = line("parts", fmt::format("{}", merged.parts));
+  out += line("cells",
+              fmt::format("{} of {} done{}{}", merged.done, merged.cells,
+                          merged.failed > 0 ? fmt::format(", {} failed", merged.failed) : "",
+                          merged.missing > 0 ? fmt::format(", {} missing", merged.missing) : ""));
+  out += line("written", command::shown(answer.file));
+  return out;
 }
 
 }  // namespace sharpen::app

@@ -21,6 +21,7 @@ std::vector<Setting> learning_rows();      // learn
 std::vector<Setting> learned_walk_rows();  // backtest
 std::vector<Setting> prediction_rows();    // command
 std::vector<Setting> study_rows();         // study
+std::vector<Setting> merge_rows();         // merge
 std::vector<Setting> report_rows();        // report
 
 // A row: what every setting has, then what only some have. One without a field is read by a command

@@ -69,7 +69,7 @@ std::span<const Setting> table() {
     for (std::vector<Setting> (*const part)() :
          {&panel_rows, &simulation_rows, &portfolio_rows, &statistics_rows, &walk_rows,
           &trading_rows, &running_rows, &learning_rows, &learned_walk_rows, &prediction_rows,
-          &study_rows, &report_rows})
+          &study_rows, &merge_rows, &report_rows})
       for (Setting& row : part()) rows.push_back(completed(std::move(row)));
     return rows;
   }();
@@ -77,7 +77,7 @@ std::span<const Setting> table() {
 }
 
 std::span<const CommandInfo> commands() {
-  static constexpr std::array<CommandInfo, 10> all = {{
+  static constexpr std::array<CommandInfo, 11> all = {{
       {solve, "solve", "the sparse maximum-Sharpe portfolio of one signal and one covariance",
        "sharpen solve --prices prices.csv -k 10 --lookback 250 --explain"},
       {doctor,
@@ -110,6 +110,11 @@ std::span<const CommandInfo> commands() {
        "sharpen study --preset paper --prices nikkei.csv,ftse.csv --out studies/paper",
        {"config"},
        {"market", "method"}},
+      {merge,
+       "merge",
+       "the parts of a study, computed with study --shard, into one file",
+       "sharpen merge part1 part2 part3 --out whole",
+       {"parts"}},
       {report,
        "report",
        "the tables of a study, and a page with its charts",

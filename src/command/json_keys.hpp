@@ -171,6 +171,7 @@ Section doctor_section();
 Section simulate_section();
 Section backtest_section();
 Section study_section();
+Section merge_section();
 Section compare_section();
 Section train_section();
 Section predict_section();

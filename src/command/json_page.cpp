@@ -83,8 +83,8 @@ std::string json_page() {
   page += kIntroduction;
   for (const Section& section :
        {solve_section(), doctor_section(), simulate_section(), backtest_section(), study_section(),
-        compare_section(), train_section(), predict_section(), orders_section(), inspect_section(),
-        report_section(), version_section()})
+        merge_section(), compare_section(), train_section(), predict_section(), orders_section(),
+        inspect_section(), report_section(), version_section()})
     append_section(section, page);
   return page;
 }

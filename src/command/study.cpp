@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -69,10 +72,34 @@ std::vector<std::string> warnings_of(const study::Plan& plan, const Log& log) {
   return out;
 }
 
+// Every cell is planned, whatever the part: the file says which part it is.
+study::Plan planned(const Values& values, const study::Grid& grid, const Log& log) {
+  const study::Shard shard = study::shard_of(values.has("shard") ? values.text("shard") : "");
+  study::Plan plan = study::plan_study(grid, log);
+  if (shard.whole()) return plan;
+  plan.results.shard = shard;
+  const std::vector<bool> mine = study::cells_in(plan, shard);
+  plan.results.shard_cells = std::ranges::count(mine, true);
+  if (plan.results.shard_cells == 0)
+    plan.warnings.push_back(
+        fmt::format("part {} of {} has no cell: the study has fewer groups of cells than parts",
+                    shard.part, shard.of));
+  return plan;
+}
+
 study::RunSettings run_settings(const Values& values) {
   return {.threads = static_cast<int>(values.integer("threads")),
           .gigabytes = values.has("max-memory") ? values.real("max-memory") : 0.0,
-          .retry = values.flag("retry")};
+          .retry = values.flag("retry"),
+          .shard = study::shard_of(values.has("shard") ? values.text("shard") : "")};
+}
+
+// Of workers elsewhere: their memory is not this machine's, and is bounded only if that was said.
+study::RunSettings settings_for(const Values& values, int workers) {
+  study::RunSettings out = run_settings(values);
+  out.threads = workers;
+  if (!values.has("max-memory")) out.gigabytes = std::numeric_limits<double>::infinity();
+  return out;
 }
 
 StudyAnswer listed(const fs::path& file, const Log& log, const Stop& stop) {
@@ -102,10 +129,25 @@ StudyAnswer estimated(const Values& values, const study::Plan& plan, const fs::p
   return answer;
 }
 
+// What is in --out, ready to be written to.
+void prepare_file(const Values& values, const fs::path& file, const Log& log, const Stop& stop) {
+  make_folder(file.parent_path());
+  if (values.flag("force")) set_aside(file, log, stop);
+}
+
+// What stopped the study does not stop its answer, for which others are waited for a while.
+study::Results states_after(const study::Tally& tally, const fs::path& file, const Log& log,
+                            const Stop& stop) {
+  using Clock = std::chrono::steady_clock;
+  const Stop patience = [until = Clock::now() + std::chrono::seconds(10)] {
+    return Clock::now() > until;
+  };
+  return study::read_store(file, study::Detail::states, log, tally.interrupted ? patience : stop);
+}
+
 StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::path& file,
                      const Log& log, const Control& control, const study::Watch& watch) {
-  make_folder(file.parent_path());
-  if (values.flag("force")) set_aside(file, log, control.stop);
+  prepare_file(values, file, log, control.stop);
   StudyAnswer answer{.action = Action::run, .file = file};
   {
     study::Store store(file, plan.results, log, control.stop);
@@ -113,13 +155,7 @@ StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::pa
     control.begin(fmt::format("study {}", plan.results.name));
     answer.tally = study::run_study(plan, store, run_settings(values), log, control, watch);
   }
-  // What stopped the study does not stop its answer, for which others are waited for a while.
-  using Clock = std::chrono::steady_clock;
-  const Stop patience = [until = Clock::now() + std::chrono::seconds(10)] {
-    return Clock::now() > until;
-  };
-  answer.results = study::read_store(file, study::Detail::states, log,
-                                     answer.tally.interrupted ? patience : control.stop);
+  answer.results = states_after(answer.tally, file, log, control.stop);
   return answer;
 }
 
@@ -190,7 +226,11 @@ Keys<StudyAnswer> study_keys() {
         {"db", "the study's file", [](auto& a) { return a.file.string(); }},
         {"name", "of `run` and `list`: the preset, or the file that describes the study",
          only_of({Action::run, Action::list}, [](auto& a) { return a.results.name; })},
-        {"cells", "cells of the study", [](auto& a) { return a.counts().cells; }},
+        {"shard", "of `run` and `list`: the part that the file is, such as `2/3`; `null` for all",
+         only_of({Action::run, Action::list},
+                 [](auto& a) { return text_or_null(a.results.shard.text()); })},
+        {"cells", "cells of the study; of `run` and `dry-run` with `--shard`: of the part",
+         [](auto& a) { return a.counts().cells; }},
         {"done", "how many of them are", [](auto& a) { return a.counts().done; }},
         {"failed", "", [](auto& a) { return a.counts().failed; }},
         {"missing", "", [](auto& a) { return a.counts().missing; }},
@@ -205,6 +245,8 @@ Keys<StudyAnswer> study_keys() {
          only_of({Action::run}, [](auto& a) { return a.tally.interrupted; })},
         {"seconds", "of `run`: what it took",
          only_of({Action::run}, [](auto& a) { return a.tally.seconds; })},
+        {"worker_seconds", "of `run`: what its results took, of all workers together",
+         only_of({Action::run}, [](auto& a) { return a.tally.worker_seconds; })},
         {"failures", "of `run`: the failed cells, as in `list`",
          only_of({Action::run}, [](auto& a) { return cells_json(a, true); })},
         {"minutes", "of `dry-run`: what is left would take about so much",
@@ -245,9 +287,51 @@ StudyAnswer study_answer(const Values& values, const Log& log, const Control& co
   if (values.flag("print-config")) return {.action = Action::config, .config = grid.toml};
   const fs::path file = file_of(values, grid.name);
   if (values.flag("list")) return listed(file, log, control.stop);
-  const study::Plan plan = study::plan_study(grid, log);
+  const study::Plan plan = planned(values, grid, log);
   if (values.flag("dry-run")) return estimated(values, plan, file, log, control.stop);
   return computed(values, plan, file, log, control, watch);
+}
+
+struct OpenStudy::State {
+  const Log& log;
+  const Control& control;
+  study::Plan plan;
+  StudyAnswer answer;
+  std::optional<study::Store> store;
+  std::optional<study::Coordinator> coordinator;
+
+  State(const Values& values, int workers, const Log& said, const Control& asked,
+        const study::Watch& watch)
+      : log(said), control(asked) {
+    const study::Grid grid = study::grid_of(values);
+    answer.file = file_of(values, grid.name);
+    plan = planned(values, grid, log);
+    prepare_file(values, answer.file, log, control.stop);
+    store.emplace(answer.file, plan.results, log, control.stop);
+    answer.warnings = warnings_of(plan, log);
+    control.begin(fmt::format("study {}", plan.results.name));
+    coordinator.emplace(plan, *store, settings_for(values, workers), log, control, watch);
+  }
+};
+
+OpenStudy::OpenStudy(const Values& values, int workers, const Log& log, const Control& control,
+                     const study::Watch& watch)
+    : state_(std::make_unique<State>(values, workers, log, control, watch)) {}
+OpenStudy::~OpenStudy() = default;
+
+study::Coordinator& OpenStudy::coordinator() {
+  if (!state_->coordinator)
+    throw InputError("the study is closed; open it again, and it goes on where it was");
+  return *state_->coordinator;
+}
+
+StudyAnswer OpenStudy::close() {
+  state_->answer.tally = coordinator().tally();
+  state_->coordinator.reset();
+  state_->store.reset();
+  state_->answer.results =
+      states_after(state_->answer.tally, state_->answer.file, state_->log, state_->control.stop);
+  return state_->answer;
 }
 
 std::string study_json(const StudyAnswer& answer) { return json_text<study_keys>(answer); }

@@ -9,6 +9,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/report/report.hpp"
+#include "study/reading.hpp"
 
 namespace sharpen::report {
 
@@ -57,7 +58,8 @@ std::string markets_html(const Results& results) {
                           {.head = "to", .figure = "test_to"},
                           {.head = "test days", .figure = "test_days"},
                           {.head = "source", .figure = "source"},
-                          {.head = "checksum", .figure = "checksum"}},
+                          {.head = "checksum", .figure = "checksum"},
+                          {.head = "read with", .figure = "reading"}},
               .rows = {}};
   for (const study::Market& market : results.markets) {
     Row row;
@@ -69,7 +71,8 @@ std::string markets_html(const Results& results) {
                  TableCell::of(market.dates.empty() ? "–" : market.dates.back()),
                  TableCell::count(static_cast<Index>(market.dates.size())),
                  TableCell::of(market.source),
-                 TableCell::of(market.checksum)};
+                 TableCell::of(market.checksum),
+                 TableCell::of(study::reading_words(market.reading))};
     table.rows.push_back(std::move(row));
   }
   return table.rows.empty() ? std::string() : to_html(table);

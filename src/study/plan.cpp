@@ -198,13 +198,13 @@ market::PanelInput read_market(const MarketGrid& grid, const Values& values, con
     out.source = simulation_words(*grid.simulation);
     market::RawPanel raw;
     raw.panel = market::simulate(*grid.simulation);
-    out.checksum = checksum_of_panel(raw.panel, out.source) + reading_words(values);
+    out.checksum = checksum_of_panel(raw.panel, out.source);
     market::cut_panel(values, raw);
     return market::clean_panel_input(values, std::move(raw));
   }
   out.source = values.text(values.has("prices") ? "prices" : "returns");
   market::PanelInput input = market::read_panel_input(values, log);
-  out.checksum = checksum_of_file(out.source) + reading_words(values);
+  out.checksum = checksum_of_file(out.source);
   return input;
 }
 
@@ -227,6 +227,7 @@ market::PanelInput add_market(const Grid& grid, const MarketGrid& market, const 
   const Values values = market_values(grid, market);
   try {
     market::PanelInput input = read_market(market, values, log, out);
+    out.reading = reading_of(values);
     const std::vector<std::string>& dates = input.returns.dates;
     out.training_rows = backtest::split_row(dates, values.text("split"));
     const Index first = first_period(values, dates, out.training_rows);
@@ -252,8 +253,8 @@ market::PanelInput add_market(const Grid& grid, const MarketGrid& market, const 
 // Whether every cell of the two would be the same.
 bool same_market(const Plan& plan, std::size_t a, std::size_t b) {
   const Market &x = plan.results.markets[a], &y = plan.results.markets[b];
-  if (x.checksum != y.checksum || x.tickers != y.tickers || x.dates != y.dates ||
-      x.first_date != y.first_date || x.training_rows != y.training_rows ||
+  if (x.checksum != y.checksum || x.reading != y.reading || x.tickers != y.tickers ||
+      x.dates != y.dates || x.first_date != y.first_date || x.training_rows != y.training_rows ||
       x.periods_per_year != y.periods_per_year || x.risk_free != y.risk_free)
     return false;
   return std::ranges::equal(plan.returns[a].values, plan.returns[b].values, [](double u, double v) {

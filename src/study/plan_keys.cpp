@@ -12,7 +12,7 @@ namespace {
 
 using settings::Values;
 
-// Of the process, of the answer, and what is in the checksum of a market or stands for others.
+// Of the process, of the answer, and what is in the reading of a market or stands for others.
 constexpr unsigned kNeverMatters = settings::of_run | settings::of_answer | settings::input_file |
                                    settings::names_file | settings::shorthand;
 
@@ -28,6 +28,8 @@ std::string key(const Plan& plan, Index cell, const Values& values, const Leave&
   const Cell& at = plan.results.cells[static_cast<std::size_t>(cell)];
   const Market& market = plan.results.markets[static_cast<std::size_t>(at.market)];
   std::string out = fmt::format("market={}\nchecksum={}\n", market.name, market.checksum);
+  for (const auto& [setting, value] : market.reading)
+    out += fmt::format("read with {}={}\n", setting, value);
   for (const settings::Setting& setting : settings::table()) {
     if (!setting.taken_by(settings::backtest) || setting.is(kNeverMatters) || leave(setting) ||
         !values.has(setting.name))

@@ -1,22 +1,25 @@
-// What decides on the numbers that come from a market besides its data: the words behind its
-// checksum, "crc32:0badcafe:1234 from=2016 on-suspect=adjust". A setting at its default is no word,
-// whether it was given or not; of on-suspect it is report, which was the default once. A file of
-// decisions is the checksum of what it says.
+// What decides on the numbers that come from a market besides its data: (setting, value), defaults
+// included. A text that names a file, or is what it says, is its checksum, for the file may be
+// another one tomorrow.
 #pragma once
 
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "sharpen/base/settings.hpp"
 
 namespace sharpen::study {
 
-std::string reading_words(const settings::Values& values);
+using Reading = std::vector<std::pair<std::string, std::string>>;
 
-// The checksum without them.
-std::string_view data_of(std::string_view checksum);
+Reading reading_of(const settings::Values& values);
 
-// The first word that two checksums differ in: "on-suspect = adjust, was report"; "": none.
-std::string reading_difference(std::string_view now, std::string_view then);
+// The first setting that two differ in: "on-suspect = adjust, was careful"; "": none. One that is
+// not there has its default: there are more of them in later versions.
+std::string reading_difference(const Reading& now, const Reading& then);
+
+// Those that are not at their defaults: "from = 2016, on-suspect = adjust".
+std::string reading_words(const Reading& reading);
 
 }  // namespace sharpen::study

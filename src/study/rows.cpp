@@ -1,4 +1,4 @@
-// Rows of the table of settings that only `sharpen study` has.
+// Rows of the table of settings that only `sharpen study` and `sharpen merge` have.
 #include "base/settings_rows.hpp"
 
 namespace sharpen::settings {
@@ -78,6 +78,13 @@ std::vector<Setting> study_rows() {
            .group = Group::running,
            .roles = of_run,
            .shell_only = every_command}),
+      row("shard", Kind::text,
+          "compute only this part of the study, such as 3/100; ‹sharpen merge› puts parts together",
+          {.placeholder = "I/N",
+           .preset_words = "all of it",
+           .in_file = false,
+           .group = Group::running,
+           .roles = of_run}),
       row("max-memory", Kind::real, "gigabytes that may be in use at once",
           {.placeholder = "GB",
            .preset_words = "80 % of what is free",
@@ -86,6 +93,21 @@ std::vector<Setting> study_rows() {
            .roles = of_run}),
   };
   return rows_of(study, Group::portfolio, std::move(rows));
+}
+
+std::vector<Setting> merge_rows() {
+  std::vector<Setting> rows = {
+      row("parts", Kind::list,
+          "the parts, in any order: their study.db, or the folders that hold it",
+          {.placeholder = "PATH...", .group = Group::input, .roles = of_run | input_file}),
+      row("out", Kind::text, "folder of the whole study",
+          {.placeholder = "DIR", .roles = of_run, .shell_only = every_command}),
+      row("partial", Kind::flag, "merge what is there, though parts or cells are missing",
+          {.in_file = false, .roles = of_run}),
+      row("force", Kind::flag, "give a study that is at ‹--out› another name",
+          {.in_file = false, .roles = of_run, .shell_only = every_command}),
+  };
+  return rows_of(merge, Group::running, std::move(rows));
 }
 
 }  // namespace sharpen::settings

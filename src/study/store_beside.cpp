@@ -3,20 +3,15 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "sharpen/base/error.hpp"
-#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/store_schema.hpp"
 
@@ -26,23 +21,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string shown(const fs::path& file) { return printable(file.string(), kLongestName); }
-
 // FILE and the ending where links to FILE, there or not yet, lead: as SQLite names what is beside
 // it.
 fs::path beside(const fs::path& file, std::string_view ending) {
   return link_target(file) += ending;
-}
-
-// The process id in a lock file, in brackets; "" if there is none.
-std::string holder_of(int descriptor) {
-  std::array<char, 16> digits{};
-  const auto got = ::pread(descriptor, digits.data(), digits.size(), 0);
-  const std::string_view text(digits.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  const auto end = text.find_first_not_of("0123456789");
-  return end > 0 && end < text.size() && text[end] == '\n'
-             ? fmt::format(" ({})", text.substr(0, end))
-             : "";
 }
 
 // `count` bytes from `offset` on, from the end if it is negative; "" if there are not so many.
@@ -77,54 +59,42 @@ bool keeps_a_log(const fs::path& file) {
 
 }  // namespace
 
+std::string shown(const fs::path& file) { return printable(file.string(), 4096); }
+
 WriterLock::WriterLock(const fs::path& file, const std::string& name)
-    : path_(beside(file, ".lock").string()) {
+    : path_(beside(file, ".lock")) {
   std::error_code failed;
   const auto status = fs::status(file, failed);
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw InputError(fmt::format(
         "{}: is not a file, and a study is written to one; give another ‹--out›", name));
-  while (!take(name)) {
+  // Again where the writer before removed it between our opening and our locking it.
+  for (int tries = 0; tries < 1000; ++tries) {
+    const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (made < 0)
+      throw StoreFailure(
+          fmt::format("{}: cannot be written: {}; name an ‹--out› that can be written to", name,
+                      std::strerror(errno)));
+    ::close(made);
+    lock_.emplace(path_, PathLock::If::free);
+    if (lock_->taken()) {
+      Id holder = 0;
+      std::ifstream(path_) >> holder;
+      throw InputError(fmt::format(
+          "{}: another process{} is writing this study; wait for it, or give another ‹--out›", name,
+          holder > 0 ? fmt::format(" ({})", holder) : ""));
+    }
+    if (!lock_->held()) continue;
+    // Only a courtesy to whoever is refused: a full disk shall not stop the reading of a study.
+    std::ofstream(path_) << ::getpid() << "\n";
+    return;
   }
+  throw StoreFailure(
+      fmt::format("{}: cannot be locked; name an ‹--out› on a disk of this machine", name));
 }
 
 WriterLock::~WriterLock() {
   ::unlink(path_.c_str());  // before it is let go: nobody else may hold what has no name
-  ::close(descriptor_);
-}
-
-// False: the writer before removed it between our opening and our locking it.
-bool WriterLock::take(const std::string& name) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0)
-    throw StoreFailure(
-        fmt::format("{}: cannot be written: {}; name an ‹--out› that can be written to", name,
-                    std::strerror(errno)));
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    const int why = errno;
-    const std::string holder = holder_of(descriptor_);
-    ::close(descriptor_);
-    if (why == EINTR) return false;
-    if (why == EWOULDBLOCK)
-      throw InputError(fmt::format(
-          "{}: another process{} is writing this study; wait for it, or give another ‹--out›", name,
-          holder));
-    throw StoreFailure(
-        fmt::format("{}: cannot be locked: {}; name an ‹--out› on a disk of this machine", name,
-                    std::strerror(why)));
-  }
-  struct stat held {};
-  struct stat there {};
-  if (::fstat(descriptor_, &held) != 0 || ::stat(path_.c_str(), &there) != 0 ||
-      held.st_ino != there.st_ino || held.st_dev != there.st_dev) {
-    ::close(descriptor_);
-    return false;
-  }
-  const std::string holder = fmt::format("{}\n", ::getpid());
-  // Only a courtesy to whoever is refused: a full disk shall not stop the reading of a study.
-  if (::ftruncate(descriptor_, 0) == 0) [[maybe_unused]]
-    const auto written = ::pwrite(descriptor_, holder.data(), holder.size(), 0);
-  return true;
 }
 
 void check_beside(const fs::path& file) {
@@ -148,17 +118,13 @@ void check_beside(const fs::path& file) {
                     shown(journal), shown(file)));
 }
 
-OrderedCopy::Folder::~Folder() {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
-
-OrderedCopy::OrderedCopy(const fs::path& file, const std::string& name) {
+OrderedCopy::OrderedCopy(const fs::path& file, const std::string& name, const Stop& stop,
+                         const std::function<void()>& say) {
   try {
     std::string pattern = fs::temp_directory_path() / "sharpen-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) fail_to_copy(name, std::strerror(errno));
-    folder_.path = pattern;
-    copy(file);
+    folder_ = pattern;
+    for (int waits = 0; !copy(file); ++waits) wait_for_others(waits, stop, say);
     check_beside(this->file());  // again: of the copy it cannot change any more
     Connection connection(this->file(), Connection::Mode::write);
     connection.distrust(bytes_);
@@ -172,30 +138,37 @@ OrderedCopy::OrderedCopy(const fs::path& file, const std::string& name) {
   }
 }
 
-void OrderedCopy::copy(const fs::path& file) {
-  const fs::path journal = beside(file, "-journal");
-  // What a write changes. The journal goes when a writer has put the file in order.
+OrderedCopy::~OrderedCopy() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+// False: they were written meanwhile.
+bool OrderedCopy::copy(const fs::path& file) {
+  // With what a write changes. The journal goes when a writer has put the file in order: then there
+  // is nothing to play back.
+  const std::vector<std::pair<fs::path, fs::path>> both = {
+      {file, this->file()}, {beside(file, "-journal"), this->file() += "-journal"}};
   const auto stamps = [&] {
     std::vector<std::pair<std::uintmax_t, fs::file_time_type>> found;
-    try {
-      for (const fs::path& from : {file, journal})
-        found.emplace_back(fs::file_size(from), fs::last_write_time(from));
-    } catch (const fs::filesystem_error& error) {
-      throw SqliteError(SQLITE_BUSY, error.what());
-    }
+    std::error_code gone;
+    for (const auto& [from, to] : both)
+      found.emplace_back(fs::file_size(from, gone), fs::last_write_time(from, gone));
     return found;
   };
   const auto before = stamps();
-  bytes_ = before[0].first + before[1].first;
-  if (fs::space(folder_.path).available < bytes_)
-    throw fs::filesystem_error("", std::make_error_code(std::errc::no_space_on_device));
-  for (const auto& [from, to] :
-       {std::pair(file, this->file()), std::pair(journal, this->file() += "-journal")}) {
+  bytes_ = 0;
+  for (const auto& [from, to] : both) {
+    fs::remove(to);
+    if (!fs::exists(from)) continue;
+    bytes_ += fs::file_size(from);
+    if (fs::space(folder_).available < fs::file_size(from))
+      throw fs::filesystem_error("", std::make_error_code(std::errc::no_space_on_device));
     fs::copy_file(from, to);
     // The copy has the rights of the original, which may be that nobody writes to it.
     fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write);
   }
-  if (stamps() != before) throw SqliteError(SQLITE_BUSY, "written while it was copied");
+  return stamps() == before;
 }
 
 fs::path set_aside(const fs::path& file) {

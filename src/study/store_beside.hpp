@@ -6,7 +6,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
+
+#include "sharpen/base/control.hpp"
+#include "sharpen/base/new_file.hpp"
 
 namespace sharpen::study {
 
@@ -22,10 +27,8 @@ class WriterLock {
   WriterLock& operator=(const WriterLock&) = delete;
 
  private:
-  bool take(const std::string& name);
-
-  std::string path_;
-  int descriptor_ = -1;
+  std::filesystem::path path_;
+  std::optional<PathLock> lock_;
 };
 
 // Before the file is opened. InputError for a journal that names a file or is a link or a pipe, and
@@ -34,25 +37,23 @@ void check_beside(const std::filesystem::path& file);
 
 // The file and its journal, copied to a folder of our own and put in order there, since a reader
 // writes to nothing of the user's. Gone with the object. InputError if the journal is foreign or
-// there is no room, SqliteError if the two change meanwhile or do not fit each other.
+// there is no room, SqliteError if the two do not fit each other. A program that changes them
+// meanwhile is waited for, as by a Connection.
 class OrderedCopy {
  public:
-  OrderedCopy(const std::filesystem::path& file, const std::string& name);
+  OrderedCopy(const std::filesystem::path& file, const std::string& name, const Stop& stop,
+              const std::function<void()>& say);
+  ~OrderedCopy();
+  OrderedCopy(const OrderedCopy&) = delete;
+  OrderedCopy& operator=(const OrderedCopy&) = delete;
 
-  std::filesystem::path file() const { return folder_.path / "study.db"; }
+  std::filesystem::path file() const { return folder_ / "study.db"; }
   std::uintmax_t bytes() const { return bytes_; }  // that were copied
 
  private:
-  struct Folder {
-    Folder() = default;
-    ~Folder();
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    std::filesystem::path path;
-  };
-  void copy(const std::filesystem::path& file);
+  bool copy(const std::filesystem::path& file);
 
-  Folder folder_;
+  std::filesystem::path folder_;
   std::uintmax_t bytes_ = 0;
 };
 

@@ -1,13 +1,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-
 #include "base/input_file.hpp"
-#include "sharpen/base/error.hpp"
-#include "sharpen/base/text.hpp"
 #include "sharpen/study/store.hpp"
 
 namespace sharpen::study {
@@ -47,21 +41,12 @@ std::string checksum_of_panel(const market::Panel& panel, std::string_view words
 }
 
 std::string checksum_of_file(const std::filesystem::path& file) {
-  const auto fail = [&] {
-    throw InputError(fmt::format("{}: cannot be read: {}", printable(file.string(), 4096),
-                                 std::strerror(errno)));
-  };
-  const Descriptor descriptor(file.c_str());
-  if (descriptor.get() < 0) fail();
+  const InputFile input(file);
   Checksum checksum;
-  std::array<char, 1 << 16> buffer;
-  while (true) {
-    const ssize_t got = ::read(descriptor.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail();
-    if (got == 0) return checksum.text();
-    checksum.add(buffer.data(), static_cast<std::size_t>(got));
-  }
+  std::string buffer(kBlock, '\0');
+  while (const std::size_t got = input.read(buffer.data(), buffer.size()))
+    checksum.add(buffer.data(), got);
+  return checksum.text();
 }
 
 }  // namespace sharpen::study

@@ -1,72 +1,67 @@
 // The tables of a study's file, and what its reader and its writer agree on (docs/study-file.md).
+//
+// Sharpen reads back bytes with a checksum (the plan, what was found for a cell, what cells share)
+// and the state of cells. All other columns are there for people.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "sharpen/study/results.hpp"
 #include "sharpen/study/store.hpp"
+#include "study/bytes.hpp"
+#include "study/results_check.hpp"
 #include "study/store_sqlite.hpp"
 
 namespace sharpen::study {
 
-// Longest texts, in bytes: names, tickers and dates; and settings, reasons and warnings.
-constexpr std::size_t kLongestName = 4096, kLongestText = std::size_t{4} << 20;
-constexpr std::int64_t kMostPeriods = 10'000'000, kMostAssets = 1'000'000;
-constexpr int kLongestBlob = 500'000'000;  // of what a training found
-
-// The text as it can be stored: what is not UTF-8 or longer comes as printable() has it.
-std::string storable(std::string_view text, std::size_t longest);
-
-// Of the tables. Files of version 1 are read, with what they have, and not written any more: they
-// knew of no cost but that of trades.
-constexpr int kSchemaVersion = 2;
-
-// The columns of metrics that are numbers of backtest::Metrics.
-struct MetricColumn {
-  std::string_view name;
-  double backtest::Metrics::*field;
-  int since = 1;  // version of the tables
-};
-extern const std::array<MetricColumn, 45> kMetricColumns;
-
-// The columns of daily that are numbers of backtest::Run.
-struct DailyColumn {
-  std::string_view name;
-  std::vector<double> backtest::Run::*column;
-  bool finite;  // in every period
-  int since = 1;
-};
-extern const std::array<DailyColumn, 12> kDailyColumns;  // without the benchmark
+constexpr int kSchemaVersion = 3;  // of the tables
 
 // Makes the tables, and marks the file as a store of this version.
-void create_schema(Connection& connection, int version = kSchemaVersion);
+void create_schema(Connection& connection);
 
-// The version of the tables. Misfit for a file that is not a store, or whose tables are not exactly
-// those that create_schema makes: a view or a trigger is refused before anything is read through
-// it.
-int check_schema(Connection& connection);
+// Misfit for a file that is not a store of this version, or whose tables are not exactly those that
+// create_schema makes: a view or a trigger is refused before anything is read through it.
+void check_schema(Connection& connection);
 
-// Whatever is in a store except runs, metrics and expectations, and the ids of its rows.
+// A study without what was found for its cells, and the ids that these have in the file.
 struct Stored {
-  Results results;                                    // in the order of the last plan
-  std::vector<std::int64_t> markets, methods, cells;  // ids, likewise
+  Results results;  // in the order of the last plan
+  std::vector<Id> ids;
 };
-Stored read_plan(Connection& connection);
 
-// Misfit for methods and cells that no grid has: the same cell twice, a k of a market that is now
-// so many names and now others, a method without cells, or more groups (market x k) x methods than
-// a study may have cells, which a report would lay out in full.
-void check_cells(const Results& results);
+// Misfit, and InputError in the name of the file for bytes that are damaged.
+Stored read_plan(Connection& connection, const std::string& name);
 
-// Misfit for a done cell that no reader would accept.
-void check_run(const Market& market, const Cell& cell, bool with_weights);
+// The plan as it can be stored. Throws InputError for one that contradicts itself.
+Results checked_plan(const Results& plan);
 
-std::string expectations_bytes(const backtest::Expectations& found);
-backtest::Expectations parse_expectations(std::string_view bytes, std::string_view name);
+// Throws InputError that names the first thing that is not as it was when the file's study began:
+// its name, a market's data, a method's settings; or that the file holds and the plan does not, as
+// the plan's settings would not describe the file. What only the plan has is no conflict.
+void check_same_study(const Results& plan, const Results& stored, const std::string& file);
+
+// The first such thing in words, whatever part of the study each of them is; "": none.
+std::string difference_of(const Results& plan, const Results& stored);
+
+// The plan with the states, and ids, of the cells that the file has already.
+Stored joined(const Results& plan, const Stored& stored);
+// In place of the plan that was there.
+void write_plan(Connection& connection, const Stored& plan);
+
+constexpr std::string_view kRemedy = "copy the study again, or compute it again";
+constexpr FileKind kCellBytes = {"SHRPCELL", 1, "cell of a study", kRemedy};
+constexpr FileKind kRunBytes = {"SHRPSRUN", 1, "run of a study", kRemedy};
+constexpr FileKind kExpectationBytes = {"SHRPKEPT", 1, "set of expectations", kRemedy};
+
+// A file's name in messages.
+std::string shown(const std::filesystem::path& file);
+
+// Throws what SQLite's error means to whoever reads the file, opens it to write, or writes it: an
+// InputError where the file is to blame, else a StoreFailure.
+enum class Doing { reading, opening, writing };
+[[noreturn]] void explain(const std::string& file, const SqliteError& error, Doing doing);
 
 }  // namespace sharpen::study

@@ -1,61 +1,47 @@
 // Writing a study. A rollback journal and not a write-ahead log: the file can be copied at any time
-// between two cells, and be read where nothing can be written.
+// between two groups, and be read where nothing can be written.
 #include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
-#include "sharpen/base/text.hpp"
-#include "sharpen/study/store.hpp"
 #include "study/store_beside.hpp"
-#include "study/store_plan.hpp"
-#include "study/store_rows.hpp"
+#include "study/store_schema.hpp"
 
 namespace sharpen::study {
 
-namespace {
-
-[[noreturn]] void fail_to_write(const std::string& file, const SqliteError& error) {
+void explain(const std::string& file, const SqliteError& error, Doing doing) {
   const int code = error.code;
+  const bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
-  if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
+  if (code == SQLITE_NOTADB && doing != Doing::writing)
+    throw InputError(
+        fmt::format("{}: is not a study: it is no SQLite file; name the study.db that "
+                    "`‹sharpen study --out›` has written, or another ‹--out›",
+                    file));
+  if (doing == Doing::reading &&
+      (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM))
+    throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions", file,
+                                 error.what()));
+  if (doing == Doing::reading || (doing == Doing::opening && damaged))
+    throw InputError(fmt::format("{}: is damaged: {}; copy it again, or run the study again", file,
+                                 error.what()));
+  if (damaged)
     throw StoreFailure(
         fmt::format("{}: has been damaged while the study ran: {}; remove it and run the study "
                     "again, or give another ‹--out›",
                     file, error.what()));
-  if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-    throw StoreFailure(
-        fmt::format("{}: cannot be written: another program has it open and does not let go; close "
-                    "it and run the same command again",
-                    file));
-  if (code == SQLITE_FULL)
-    throw StoreFailure(
-        fmt::format("{}: cannot be written: the disk is full; make room and run the same command "
-                    "again: finished cells are kept",
-                    file));
   throw StoreFailure(
-      fmt::format("{}: cannot be written: {}; see to the disk and its permissions, and run the "
-                  "same command again: finished cells are kept",
+      fmt::format("{}: cannot be written: {}; see to the disk, its room and its permissions, and "
+                  "run the same command again: finished cells are kept",
                   file, error.what()));
 }
 
-// What was no study before we came is the user's to mend, not a failure of the disk.
-[[noreturn]] void fail_to_open(const std::string& file, const SqliteError& error) {
-  const int code = error.code & 0xff;  // without what it is in particular
-  if (code == SQLITE_NOTADB)
-    throw InputError(
-        fmt::format("{}: is no SQLite file, and so no study; give another ‹--out›", file));
-  if (code == SQLITE_CORRUPT)
-    throw InputError(fmt::format(
-        "{}: is damaged: {}; remove it and run the study again, or give another ‹--out›", file,
-        error.what()));
-  fail_to_write(file, error);
-}
+namespace {
 
 bool is_new(const std::filesystem::path& file) {
   std::error_code failed;
@@ -63,104 +49,63 @@ bool is_new(const std::filesystem::path& file) {
   return failed || size == 0;
 }
 
-Connection open_to_write(const std::filesystem::path& file, const std::string& name) {
-  try {
-    check_beside(file);
-    return {file, Connection::Mode::create};
-  } catch (const SqliteError& error) {
-    fail_to_open(name, error);
-  }
-}
-
 // The words of BLAS name the kernels that it has for this CPU.
 void warn_of_other_machine(const Results& plan, const Results& stored, const std::string& file,
                            const Log& log) {
-  const auto blas_of = [](const Results& results) {
-    std::set<std::string> found;
-    for (const auto& [what, version] : results.versions)
-      if (what == "blas") found.insert(version);
-    return found;
-  };
-  const std::set<std::string> before = blas_of(stored), now = blas_of(plan);
-  if (!before.empty() && !now.empty() && !before.contains(*now.begin()))
+  std::vector<std::string> then, now;
+  for (const auto& [what, version] : stored.versions)
+    if (what == "blas") then.push_back(version);
+  for (const auto& [what, version] : plan.versions)
+    if (what == "blas") now.push_back(version);
+  if (!then.empty() && !now.empty() && std::ranges::find(then, now[0]) == then.end())
     log.warning(
         fmt::format("{}: was begun on another kind of CPU or with another BLAS ({}; here: {}): "
                     "what is computed now may have other last digits",
-                    file, printable(*before.begin()), *now.begin()));
+                    file, printable(then[0]), now[0]));
 }
 
 }  // namespace
 
 struct Store::Database {
   std::string name;  // of the file, in messages
-  Results plan;
   WriterLock lock;
-  Connection connection;
-  PlannedCells cells;
+  std::optional<Connection> connection;
+  Stored plan;
+  std::vector<CellState> states;
+  bool grouped = false;
+  std::vector<std::pair<Index, CellState>> undo;  // states before the group that is open
 
   Database(const std::filesystem::path& file, const Results& planned, const Log& log,
-           const std::function<bool()>& stop);
+           const Stop& stop);
+  void open(const std::filesystem::path& file, const Results& planned, const Log& log);
 
-  // The cell's place in `cells`; InputError for one that is not of the plan.
-  std::size_t place_of(Index cell) const;
-  void set_state(std::size_t at, CellState state, std::string_view reason, double seconds);
-  // Writes a cell in place of whatever it was; `rest(id)` writes what it has in other tables.
-  template <class Rest>
-  void replace(std::size_t at, CellState state, std::string_view reason, double seconds,
-               const Rest& rest);
-  void write_run(Id id, const Cell& cell);
+  // The cell's id; InputError for one that is not of the plan.
+  Id id_of(Index cell) const;
 
-  // One transaction; all of it or nothing.
+  // `work` with errors of SQLite as what they mean.
   template <class Work>
-  void in_transaction(const Work& work) {
+  auto guarded(const Work& work) {
     try {
-      Transaction transaction(connection, true);
-      work();
-      transaction.commit();
+      return work();
     } catch (const SqliteError& error) {
-      connection.check_patience();
-      fail_to_write(name, error);
+      explain(name, error, Doing::writing);
     }
   }
+  void replace(Index cell, CellState state, std::string_view reason, double seconds);
+  void set_state(Index cell, CellState state);
+  void write_metrics(Id id, const Cell& cell);
 };
 
 Store::Database::Database(const std::filesystem::path& file, const Results& planned, const Log& log,
-                          const std::function<bool()>& stop)
-    : name(printable(file.string(), kLongestName)),
-      plan(checked_plan(planned)),
-      lock(file, name),
-      connection(open_to_write(file, name)) {
-  connection.wait_patiently(stop, [log, this] {
-    log.warning(fmt::format("{}: another program has it open; waiting until it lets go", name));
-  });
+                          const Stop& stop)
+    : name(shown(file)), lock(file, name) {
+  const Results checked = checked_plan(planned);
   try {
-    connection.distrust(std::numeric_limits<std::uintmax_t>::max(), kLongestBlob);
-    connection.put_in_order();  // only then is the size of the file what it holds
-    const bool fresh = is_new(file);
-    std::error_code unknown;
-    connection.limit_text(std::filesystem::file_size(file, unknown));
-    // EXTRA: a cell that was written stays written, even if the power fails.
-    connection.run(
-        "PRAGMA synchronous = EXTRA; PRAGMA cache_size = -65536; PRAGMA cache_spill = 0");
-    Transaction transaction(connection, !fresh);
-    Stored stored;
-    if (fresh) {
-      // The first thing that is written, and in the same transaction: a file is there with all its
-      // tables or without a byte.
-      connection.run("PRAGMA auto_vacuum = FULL");
-      create_schema(connection);
-    } else {
-      if (check_schema(connection) < kSchemaVersion)
-        throw Misfit(
-            "it was begun by an earlier version of Sharpen, which kept less of every day; reports "
-            "of it can still be made");
-      stored = read_plan(connection);
-      check_same_study(plan, stored.results, name);
-    }
-    cells = write_plan(connection, plan, stored);
-    transaction.commit();
-    if (std::ranges::find(cells.states, CellState::missing) != cells.states.end())
-      warn_of_other_machine(plan, stored.results, name, log);
+    check_beside(file);
+    connection.emplace(file, Connection::Mode::create, stop, [log, this] {
+      log.warning(fmt::format("{}: another program has it open; waiting until it lets go", name));
+    });
+    open(file, checked, log);
   } catch (const Misfit& misfit) {
     throw InputError(
         fmt::format("{}: is not a study that can be gone on with: {}; give another ‹--out›, or "
@@ -168,131 +113,210 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
                     name, misfit.what()));
   } catch (const SqliteError& error) {
     std::error_code ignored;
-    // It never became a study. A link to it is the user's, and stays; so does what another program
-    // is writing.
-    const bool busy = (error.code & 0xff) == SQLITE_BUSY;
-    if (!busy && is_new(file)) std::filesystem::remove(link_target(file), ignored);
-    connection.check_patience();
-    fail_to_open(name, error);
+    // It never became a study. A link to it is the user's, and stays.
+    if (is_new(file)) std::filesystem::remove(link_target(file), ignored);
+    explain(name, error, Doing::opening);
   }
 }
 
+void Store::Database::open(const std::filesystem::path& file, const Results& planned,
+                           const Log& log) {
+  constexpr auto kAny = std::numeric_limits<std::uintmax_t>::max();
+  connection->distrust(kAny);
+  connection->put_in_order();  // only then is the size of the file what it holds
+  const bool fresh = is_new(file);
+  std::error_code unknown;
+  connection->limit(std::filesystem::file_size(file, unknown));
+  // EXTRA: a cell that was written stays written, even if the power fails.
+  connection->run(
+      "PRAGMA synchronous = EXTRA; PRAGMA cache_size = -65536; PRAGMA cache_spill = 0;"
+      "PRAGMA temp_store = MEMORY; PRAGMA cell_size_check = ON");
+  // Tables are made in the same transaction: a file is there with all of them or without a byte.
+  connection->run(fresh ? "BEGIN" : "BEGIN IMMEDIATE");
+  Stored stored;
+  if (fresh) {
+    create_schema(*connection);
+  } else {
+    check_schema(*connection);
+    stored = read_plan(*connection, name);
+    check_same_study(planned, stored.results, name);
+  }
+  plan = joined(planned, stored);
+  write_plan(*connection, plan);
+  connection->run("COMMIT");
+  connection->limit(kAny);
+  for (const Cell& cell : plan.results.cells) states.push_back(cell.state);
+  if (std::ranges::find(states, CellState::missing) != states.end())
+    warn_of_other_machine(planned, stored.results, name, log);
+}
+
 Store::Store(const std::filesystem::path& file, const Results& plan, const Log& log,
-             const std::function<bool()>& stop)
+             const Stop& stop)
     : database_(std::make_unique<Database>(file, plan, log, stop)) {}
 Store::~Store() = default;
 Store::Store(Store&&) noexcept = default;
 
-const std::vector<CellState>& Store::states() const { return database_->cells.states; }
+const std::vector<CellState>& Store::states() const { return database_->states; }
 
-std::size_t Store::Database::place_of(Index cell) const {
-  if (cell < 0 || at(cell) >= cells.ids.size())
-    throw InputError(fmt::format("cell {} is not in [0, {}) of the plan", cell, cells.ids.size()));
-  return at(cell);
+Store::Group::Group(Store& store) : database_(*store.database_) {
+  if (database_.grouped) throw InputError("a group of results is open already; commit it first");
+  database_.guarded([&] { database_.connection->run("BEGIN IMMEDIATE"); });
+  database_.undo.clear();
+  database_.grouped = true;
 }
 
-void Store::Database::set_state(std::size_t at, CellState state, std::string_view reason,
-                                double seconds) {
-  Statement(connection, "UPDATE cells SET state = ?, reason = ?, seconds = ? WHERE cell = ?")
-      .run(study::name(state), storable(reason, kLongestText),
-           std::isfinite(seconds) && seconds > 0.0 ? seconds : 0.0, cells.ids[at]);
+Store::Group::~Group() {
+  if (!open_) return;
+  // An error may have rolled it back already.
+  if (sqlite3_get_autocommit(database_.connection->get()) == 0)
+    sqlite3_exec(database_.connection->get(), "ROLLBACK", nullptr, nullptr, nullptr);
+  for (; !database_.undo.empty(); database_.undo.pop_back())
+    database_.states[at(database_.undo.back().first)] = database_.undo.back().second;
+  database_.grouped = false;
 }
 
-template <class Rest>
-void Store::Database::replace(std::size_t at, CellState state, std::string_view reason,
-                              double seconds, const Rest& rest) {
-  const Id id = cells.ids[at];
-  in_transaction([&] {
-    for (const char* rows : {"runs WHERE", "metrics WHERE", "daily WHERE", "weights WHERE",
-                             "warnings WHERE market = 0 AND"})
-      Statement(connection, fmt::format("DELETE FROM {} cell = ?", rows)).run(id);
-    set_state(at, state, reason, seconds);
-    rest(id);
-  });
-  cells.states[at] = state;
+void Store::Group::commit() {
+  database_.guarded([&] { database_.connection->run("COMMIT"); });
+  database_.grouped = open_ = false;
 }
 
-void Store::Database::write_run(Id id, const Cell& cell) {
-  const backtest::Run& run = cell.run;
-  const RunSize size = {.periods = run.periods(),
-                        .positions = static_cast<Id>(run.weights.size()),
-                        .benchmark = !run.benchmark.empty()};
-  Insert line(connection, "runs");
-  line.number(id);
-  run_columns(line, run, size, size.periods);
-  line.run();
-
-  Insert day(connection, "daily"), position(connection, "weights");
-  for (Index t = 0; t < run.periods(); ++t) {
-    day.number(id);
-    day.number(t);
-    day_columns(day, cell, at(t));
-    day.run();
-    for (const backtest::Position& held : run.weights_of(t))
-      position.run(id, Id{t}, Id{held.asset}, held.weight);
+// All of `work` or nothing: a transaction of its own, or a part of the group's that can be undone.
+template <class Work>
+void Store::change(const Work& work) {
+  Database& database = *database_;
+  if (!database.grouped) {
+    Group group(*this);
+    database.guarded(work);
+    return group.commit();
   }
+  database.guarded([&] {
+    database.connection->run("SAVEPOINT one");
+    try {
+      work();
+    } catch (...) {
+      sqlite3_exec(database.connection->get(), "ROLLBACK TO one", nullptr, nullptr, nullptr);
+      throw;
+    }
+    database.connection->run("RELEASE one");
+  });
+}
+
+Id Store::Database::id_of(Index cell) const {
+  if (cell < 0 || at(cell) >= plan.ids.size())
+    throw InputError(fmt::format("cell {} is not in [0, {}) of the plan", cell, plan.ids.size()));
+  return plan.ids[at(cell)];
+}
+
+// In place of whatever it was.
+void Store::Database::replace(Index cell, CellState state, std::string_view reason,
+                              double seconds) {
+  const Id id = id_of(cell);
+  for (const char* table : {"runs", "metrics"})
+    Statement(*connection, fmt::format("DELETE FROM {} WHERE cell = ?", table)).run(id);
+  Statement(*connection, "UPDATE cells SET state = ?, reason = ?, seconds = ? WHERE cell = ?")
+      .run(study::name(state), storable(reason),
+           std::isfinite(seconds) && seconds > 0.0 ? seconds : 0.0, id);
+}
+
+// Once the file has it.
+void Store::Database::set_state(Index cell, CellState state) {
+  if (grouped) undo.emplace_back(cell, states[at(cell)]);
+  states[at(cell)] = state;
+}
+
+void Store::Database::write_metrics(Id id, const Cell& cell) {
+  const backtest::Metrics& metrics = cell.metrics;
+  std::string parameters = "?, ?, ?, ?, ?, ?, ?";
+  for (std::size_t i = 0; i < kMetricColumns.size(); ++i) parameters += ", ?";
+  Statement row(*connection, fmt::format("INSERT INTO metrics VALUES ({})", parameters), id,
+                Id{metrics.n_periods}, Id{metrics.n_rebalances}, Id{metrics.ruin ? 1 : 0},
+                metrics.max_drawdown.depth,
+                cell.regret ? cell.regret->mean : backtest::kNotComputed,
+                cell.regret ? cell.regret->oracle : backtest::kNotComputed);
+  for (const MetricColumn& column : kMetricColumns) row.bind(metrics.*column.field);
+  row.run();
 }
 
 void Store::write_done(Index cell, const Cell& found) {
   Database& database = *database_;
-  const std::size_t place = database.place_of(cell);
-  const Index market = database.plan.cells[place].market;
+  const Id id = database.id_of(cell);
+  const Results& plan = database.plan.results;
   try {
-    check_run(database.plan.markets[at(market)], found, true);
+    check_run(plan.markets[at(plan.cells[at(cell)].market)], found, true);
   } catch (const Misfit& misfit) {
     throw Failure(misfit.what());
   }
-  database.replace(place, CellState::done, "", found.seconds, [&](Id id) {
-    database.write_run(id, found);
-    Insert metrics(database.connection, "metrics");
-    metrics.number(id);
-    metric_columns(metrics, found, found.run.periods());
-    metrics.run();
-    write_texts(database.connection, "INSERT INTO warnings VALUES (0, ?, ?, ?)", id,
-                found.warnings);
+  Bytes bytes(kCellBytes);
+  found_fields(bytes, const_cast<Cell&>(found));  // which changes nothing
+  const std::string all = bytes.written();
+  const std::vector<double>& returns = found.run.returns;
+  change([&] {
+    database.replace(cell, CellState::done, "", found.seconds);
+    Statement(*database.connection, "INSERT INTO runs VALUES (?, ?, ?)")
+        .run(id, Blob{{reinterpret_cast<const char*>(returns.data()), 8 * returns.size()}},
+             Blob{all});
+    database.write_metrics(id, found);
   });
+  database.set_state(cell, CellState::done);
 }
 
 void Store::write_failed(Index cell, std::string_view reason, double seconds) {
-  database_->replace(database_->place_of(cell), CellState::failed, reason, seconds, [](Id) {});
+  static_cast<void>(database_->id_of(cell));
+  change([&] { database_->replace(cell, CellState::failed, reason, seconds); });
+  database_->set_state(cell, CellState::failed);
 }
 
 void Store::forget_failures() {
-  Database& database = *database_;
-  std::vector<CellState>& states = database.cells.states;
-  database.in_transaction([&] {
-    for (std::size_t at = 0; at < states.size(); ++at)
-      if (states[at] == CellState::failed) database.set_state(at, CellState::missing, "", 0.0);
+  std::vector<Index> failed;
+  for (Index cell = 0; at(cell) < states().size(); ++cell)
+    if (states()[at(cell)] == CellState::failed) failed.push_back(cell);
+  change([&] {
+    for (const Index cell : failed) database_->replace(cell, CellState::missing, "", 0.0);
   });
-  std::replace(states.begin(), states.end(), CellState::failed, CellState::missing);
+  for (const Index cell : failed) database_->set_state(cell, CellState::missing);
 }
 
-std::optional<backtest::Expectations> Store::expectations(std::string_view key) const {
+// Nothing where it is damaged: it is made again.
+template <class T>
+std::optional<T> Store::shared(std::string_view key, const FileKind& kind) const {
   try {
-    database_->connection.limit_text(kLongestBlob);
-    Query row(database_->connection, "SELECT found FROM expectations WHERE key = ?", key);
-    if (!row.step()) return std::nullopt;
-    return parse_expectations(row.blob(), database_->name);
+    return database_->guarded([&]() -> std::optional<T> {
+      Statement row(*database_->connection, "SELECT found FROM shared WHERE key = ?", key);
+      if (!row.step()) return std::nullopt;
+      return from_bytes<T>(kind, row.blob(0), database_->name);
+    });
   } catch (const InputError&) {
-    return std::nullopt;  // damaged: they are made again
+    return std::nullopt;
   } catch (const Misfit&) {
     return std::nullopt;
-  } catch (const SqliteError& error) {
-    database_->connection.check_patience();
-    fail_to_write(database_->name, error);
   }
 }
 
-void Store::write_expectations(std::string_view key, const backtest::Expectations& found) {
-  const std::string bytes = expectations_bytes(found);
-  if (bytes.size() >= kLongestBlob) return;  // they can be made again, and SQLite has no room
-  database_->in_transaction(
-      [&] { Insert(database_->connection, "expectations").run(key, Blob{bytes}); });
+void Store::write_shared(std::string_view key, std::string_view kind, const std::string& bytes) {
+  change([&] {
+    Statement(*database_->connection, "INSERT OR REPLACE INTO shared VALUES (?, ?, ?)")
+        .run(key, kind, Blob{bytes});
+  });
 }
 
-void Store::drop_expectations(std::string_view key) {
-  database_->in_transaction(
-      [&] { Statement(database_->connection, "DELETE FROM expectations WHERE key = ?").run(key); });
+std::optional<backtest::Expectations> Store::expectations(std::string_view key) const {
+  return shared<backtest::Expectations>(key, kExpectationBytes);
+}
+
+void Store::write_expectations(std::string_view key, const backtest::Expectations& found) {
+  write_shared(key, "expectations", to_bytes(kExpectationBytes, found));
+}
+
+std::optional<backtest::Run> Store::oracle(std::string_view key) const {
+  return shared<backtest::Run>(key, kRunBytes);
+}
+
+void Store::write_oracle(std::string_view key, const backtest::Run& found) {
+  write_shared(key, "oracle", to_bytes(kRunBytes, found));
+}
+
+void Store::drop_shared(std::string_view key) {
+  change([&] { Statement(*database_->connection, "DELETE FROM shared WHERE key = ?").run(key); });
 }
 
 }  // namespace sharpen::study

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -47,8 +47,9 @@ class Folder {
 };
 
 inline std::string bytes_of(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::ostringstream out;
+  out << std::ifstream(file, std::ios::binary).rdbuf();
+  return out.str();
 }
 
 inline void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
@@ -60,6 +61,7 @@ inline Market small_market(const std::string& name, Index n, Index periods) {
   market.name = name;
   market.source = "prices/" + name + ".csv";
   market.checksum = checksum_of_text(name);
+  market.reading = {{"max-gap", "5"}};
   const std::vector<std::string> odd = {"<script>alert(1)</script>", "O'Neil \"x\"", "🚀", "=1+1",
                                         std::string(1000, 'T'),      "a,b;c\td"};
   for (Index i = 0; i < n; ++i)

@@ -53,9 +53,10 @@ TEST(StorePlan, FewerSeedsAreRefusedAndLoseNothing) {
   const Results large = small_plan(3), small = small_plan(1);
   write_small_study(file, large);
   const std::string before = bytes_of(file);
-  const auto says =
-      ThrowsMessage<InputError>(AllOf(HasSubstr(file.string() + ": holds seed 2 (market "),
-                                      HasSubstr("give another --out, or --force")));
+  const auto says = ThrowsMessage<InputError>(AllOf(
+      HasSubstr(file.string() + ": holds the cell of market \"nikkei\", method \"pfl-oscar\", k = "
+                                "50%, seed 2, which is not in what is asked for now"),
+      HasSubstr("give another --out, or --force")));
   EXPECT_THAT([&] { Store(file, small); }, says);
   EXPECT_THAT([&] { states_in(file, small); }, says);
   EXPECT_EQ(bytes_of(file), before);
@@ -139,21 +140,25 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"checksum", [](Results& plan) { plan.markets[1].checksum = "crc32:0:1"; },
                "market \"ftse\" has changed since this study began: prices/ftse.csv is not the "
                "data it was (checksum crc32:0:1, was crc32:"},
-        Change{"reading", [](Results& plan) { plan.markets[1].checksum += " on-suspect=adjust"; },
+        Change{"reading",
+               [](Results& plan) {
+                 plan.markets[1].reading = {{"on-suspect", "adjust"}};
+               },
                "market \"ftse\" is read with other settings than when this study began: "
-               "on-suspect = adjust, was report;"},
+               "on-suspect = adjust, was careful;"},
         Change{"dates_of_reading",
-               [](Results& plan) { plan.markets[1].checksum += " max-gap=9 from=2016"; },
+               [](Results& plan) {
+                 plan.markets[1].reading = {{"max-gap", "9"}, {"from", "2016"}};
+               },
                "market \"ftse\" is read with other settings than when this study began: from = "
                "2016, was not given;"},
-        Change{
-            "simulated",
-            [](Results& plan) {
-              plan.markets[1].source = "simulated: 5 assets";
-              plan.markets[1].checksum = "panel:" + plan.markets[1].checksum;
-            },
-            "market \"ftse\" is simulated: 5 assets, and this study was begun with a file, or by "
-            "an earlier version, which kept no checksum of simulated prices"},
+        Change{"simulated",
+               [](Results& plan) {
+                 plan.markets[1].source = "simulated: 5 assets";
+                 plan.markets[1].checksum = "panel:" + plan.markets[1].checksum;
+               },
+               "market \"ftse\" has changed since this study began: simulated: 5 assets is not the "
+               "data it was (checksum panel:crc32:"},
         Change{
             "tickers", [](Results& plan) { plan.markets[0].tickers[2] = "X"; },
             "market \"nikkei\" is not read as it was when this study began: its tickers differ;"},
@@ -171,10 +176,10 @@ INSTANTIATE_TEST_SUITE_P(
             "method \"dfl-oscar\" has other settings than when this study began: \"alpha = "
             "0.7\", was \"alpha = 0.5\";"},
         Change{"optimizer", [](Results& plan) { plan.methods[1].optimizer = "swap"; },
-               "method \"pfl-oscar\" has other settings than when this study began: pfl swap, was "
-               "pfl oscar;"},
+               "method \"pfl-oscar\" has other settings than when this study began: \"optimizer = "
+               "swap\", was \"optimizer = oscar\";"},
         Change{"ensemble", [](Results& plan) { plan.methods[2].ensemble = 6; },
-               "ensemble 6, cost 2.5; was paper, 0.5, 3, 2.5;"},
+               "\"ensemble = 6\", was \"ensemble = 3\";"},
         Change{"market_left_out",
                [](Results& plan) {
                  plan.markets.pop_back();
@@ -191,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
                [](Results& plan) {
                  for (Cell& cell : plan.cells) cell.k_given += "0";
                },
-               "holds k = "},
+               "holds the cell of market \"nikkei\", method \"historic-swap\", k = 50%, which"},
         Change{"name", [](Results& plan) { plan.name = "large"; },
                "holds the study \"small\", and not \"large\";"}),
     [](const auto& tested) { return std::string(tested.param.name); });
@@ -201,7 +206,7 @@ TEST(StorePlan, ADefaultThatIsGivenIsNoOtherReading) {
   const auto file = folder / "study.db";
   const Results plain = small_plan();
   Results said = plain;
-  said.markets[0].checksum += " max-gap=5 on-suspect=report";
+  said.markets[0].reading = {{"max-gap", "5"}, {"on-suspect", "careful"}};
   write_small_study(file, said);
   EXPECT_EQ(Store(file, plain).states()[0], CellState::done);
   EXPECT_EQ(Store(file, said).states()[0], CellState::done);

@@ -207,7 +207,7 @@ void kill_in_a_write(const std::filesystem::path& file) {
     sqlite3_open(file.c_str(), &database);
     const int code = sqlite3_exec(database,
                                   "PRAGMA cache_size = 1; BEGIN IMMEDIATE;"
-                                  "UPDATE daily SET return = 1.0; UPDATE weights SET weight = 2.0;"
+                                  "UPDATE runs SET returns = zeroblob(9), found = zeroblob(90000);"
                                   "UPDATE cells SET seconds = 9.0",
                                   nullptr, nullptr, nullptr);
     say(code == SQLITE_OK ? "x" : sqlite3_errmsg(database));

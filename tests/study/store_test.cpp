@@ -53,6 +53,7 @@ TEST(Store, GivesBackWhatTheStudyIs) {
     EXPECT_EQ(found.markets[at].name, plan.markets[at].name);
     EXPECT_EQ(found.markets[at].source, plan.markets[at].source);
     EXPECT_EQ(found.markets[at].checksum, plan.markets[at].checksum);
+    EXPECT_EQ(found.markets[at].reading, plan.markets[at].reading);
     EXPECT_EQ(found.markets[at].tickers, plan.markets[at].tickers);
     EXPECT_EQ(found.markets[at].dates, plan.markets[at].dates);
     EXPECT_EQ(found.markets[at].first_date, plan.markets[at].first_date);
@@ -76,49 +77,22 @@ TEST(Store, GivesBackWhatTheStudyIs) {
   }
 }
 
-// The study of `file` as a version before costs by kind would have written it.
-void write_first_version(const std::filesystem::path& file, const std::filesystem::path& old) {
-  Connection connection(old, Connection::Mode::create);
-  create_schema(connection, 1);
-  Statement(connection, "ATTACH ? AS now").run(file.string());
-  for (const char* table : {"study", "versions", "markets", "assets", "periods", "methods", "cells",
-                            "warnings", "runs", "weights", "metrics", "daily"}) {
-    std::string columns;
-    Query names(connection, std::string("SELECT name FROM pragma_table_info('") + table + "')");
-    while (names.step())
-      columns += (columns.empty() ? "\"" : ", \"") + names.text(kLongestName) + "\"";
-    connection.run("INSERT INTO main." + std::string(table) + " SELECT " + columns + " FROM now." +
-                   table);
-  }
-}
-
-TEST(Store, AFileOfTheFirstVersionIsReadAndNotGoneOnWith) {
+TEST(Store, AFileOfAnEarlierVersionIsRefusedWithWhatToDo) {
   const Folder folder;
-  const Results plan = write_small_study(folder / "study.db");
-  write_first_version(folder / "study.db", folder / "old.db");
-  const Results now = read_store(folder / "study.db"), then = read_store(folder / "old.db");
-  ASSERT_EQ(then.cells.size(), now.cells.size());
-  for (std::size_t i = 0; i < then.cells.size(); ++i) {
-    const Cell &a = now.cells[i], &b = then.cells[i];
-    EXPECT_EQ(a.state, b.state);
-    EXPECT_EQ(bits(a.run.returns), bits(b.run.returns));
-    EXPECT_EQ(bits(a.run.largest), bits(b.run.largest));
-    EXPECT_EQ(a.run.weights.size(), b.run.weights.size());
-    EXPECT_EQ(bits({a.metrics.sharpe}), bits({b.metrics.sharpe}));
-    // It knew of no cost but that of trades, of no delay and of no equal weights.
-    EXPECT_EQ(bits(b.run.trading_costs), bits(b.run.costs));
-    EXPECT_EQ(b.run.short_fees, std::vector<double>(b.run.returns.size(), 0.0));
-    EXPECT_TRUE(b.delayed_returns.empty());
-    EXPECT_TRUE(b.equal_returns.empty());
-    EXPECT_TRUE(std::isnan(b.metrics.sharpe_delayed));
+  const auto file = folder / "study.db";
+  const Results plan = write_small_study(file);
+  {
+    Connection connection(file, Connection::Mode::write);
+    connection.run("PRAGMA user_version = 2; DROP TABLE shared");
   }
-  try {
-    const Store store(folder / "old.db", plan);
-    FAIL() << "it has no room for what is kept now";
-  } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("begun by an earlier version of Sharpen"));
-    EXPECT_THAT(error.what(), HasSubstr("reports of it can still be made"));
-  }
+  const std::string before = bytes_of(file);
+  const auto says = ThrowsMessage<InputError>(
+      HasSubstr("it is of version 2 of the file, and this Sharpen has version 3: compute the study "
+                "again, or report it with the Sharpen that wrote it"));
+  EXPECT_THAT([&] { read_store(file); }, says);
+  EXPECT_THAT([&] { Store(file, plan); }, says);
+  EXPECT_THAT([&] { kept_in(file); }, says);
+  EXPECT_EQ(bytes_of(file), before);
 }
 
 TEST(Store, ReadsAsMuchAsItIsAskedFor) {
@@ -147,9 +121,6 @@ TEST(Store, KeepsNumbersThatSqlHasNoWordFor) {
     Store store(folder / "study.db", plan);
     store.write_done(0, cell);
   }
-  // The one thing that changes: a negative zero has no sign.
-  cell.run.returns[1] = 0.0;
-  cell.run.turnover[6] = 0.0;
   EXPECT_EQ(fingerprint(read_store(folder / "study.db").cells[0]), fingerprint(cell));
 }
 
@@ -208,9 +179,49 @@ TEST(Store, ExpectationsKeepEveryBitUntilTheyAreDropped) {
   EXPECT_EQ(found->trainings[0].members[1].best_epoch, 4);
   EXPECT_FALSE(found->trainings[0].members[1].validation_loss);
   EXPECT_EQ(found->trainings[0].members[1].validation_sharpe, 0.125);
-  store.drop_expectations("a");
-  store.drop_expectations("never there");
+  store.drop_shared("a");
+  store.drop_shared("never there");
   EXPECT_FALSE(store.expectations("a").has_value());
+}
+
+TEST(Store, AnOracleIsKeptAsTheRunItIs) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = small_plan();
+  const Cell cell = found_cell(plan, 1, 4);
+  {
+    Store store(file, plan);
+    EXPECT_FALSE(store.oracle("o").has_value());
+    store.write_oracle("o", cell.run);
+    store.write_expectations("e", {});
+  }
+  EXPECT_EQ(kept_in(file), (std::set<std::string>{"e", "o"}));
+  Store store(file, plan);
+  const auto found = store.oracle("o");
+  ASSERT_TRUE(found.has_value());
+  Cell again = cell;
+  again.run = *found;
+  EXPECT_EQ(fingerprint(again), fingerprint(cell));
+  EXPECT_EQ(found->dates, cell.run.dates);
+  // Neither is taken for the other.
+  EXPECT_FALSE(store.expectations("o").has_value());
+  EXPECT_FALSE(store.oracle("e").has_value());
+  store.drop_shared("o");
+  EXPECT_FALSE(store.oracle("o").has_value());
+  EXPECT_EQ(kept_in(file), std::set<std::string>{"e"});
+}
+
+TEST(Store, ADamagedTrainingIsMadeAgain) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results plan = small_plan();
+  {
+    Store store(file, plan);
+    store.write_expectations("e", {.rows = {1}, .values = {}, .trainings = {}, .memory = {}});
+  }
+  Connection(file, Connection::Mode::write).run("UPDATE shared SET found = x'00ff'");
+  const Store store(file, plan);
+  EXPECT_FALSE(store.expectations("e").has_value());
 }
 
 TEST(Store, RefusesARunThatNoReaderWouldAccept) {
@@ -230,6 +241,9 @@ TEST(Store, RefusesARunThatNoReaderWouldAccept) {
   EXPECT_THROW(store.write_done(0, cell), Failure);
   cell = good;
   cell.run.dates[0] = "1999";
+  EXPECT_THROW(store.write_done(0, cell), Failure);
+  cell = good;
+  cell.metrics.max_drawdown.trough = 7;
   EXPECT_THROW(store.write_done(0, cell), Failure);
   EXPECT_THROW(store.write_done(-1, good), InputError);
   EXPECT_THROW(store.write_done(static_cast<Index>(plan.cells.size()), good), InputError);
@@ -306,7 +320,7 @@ TEST(Store, NamesTheExpectationsItHasKept) {
                               .trainings = {},
                               .memory = {}});
   EXPECT_EQ(kept_in(file), keys);
-  for (const std::string& key : keys) store.drop_expectations(key);
+  for (const std::string& key : keys) store.drop_shared(key);
   EXPECT_TRUE(kept_in(file).empty());
   write_bytes(folder / "other.db", "no study");
   EXPECT_THROW(kept_in(folder / "other.db"), InputError);
@@ -331,7 +345,7 @@ TEST(Store, DamagedWhileItIsOpenItFailsAsAStore) {
     EXPECT_THAT([&] { store.write_failed(0, "x", 1.0); }, says);
     EXPECT_THAT([&] { store.forget_failures(); }, says);
     EXPECT_THAT([&] { store.expectations("x"); }, says);
-    EXPECT_THAT([&] { store.drop_expectations("x"); }, says);
+    EXPECT_THAT([&] { store.drop_shared("x"); }, says);
   }
 }
 

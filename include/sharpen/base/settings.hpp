@@ -36,6 +36,7 @@ enum Command : unsigned {
   inspect = 1u << 7,
   study = 1u << 8,
   report = 1u << 9,
+  merge = 1u << 10,
   every_command = ~0u,
 };
 

@@ -26,9 +26,11 @@ namespace sharpen::study {
 constexpr std::size_t kMostMethods = 10'000, kMostCells = 1'000'000;
 
 struct Market {
-  std::string name;                  // unique in the study
-  std::string source;                // file as given, or the words of a simulation
-  std::string checksum;              // of the file's bytes or what was simulated; how it is read
+  std::string name;      // unique in the study
+  std::string source;    // file as given, or the words of a simulation
+  std::string checksum;  // of the file's bytes, or of what was simulated
+  // How it is read: settings, and their values as text.
+  std::vector<std::pair<std::string, std::string>> reading;
   std::vector<std::string> tickers;  // (n) after cleaning
   std::vector<std::string> dates;    // (P) of the test periods
   std::string first_date;            // of the training part
@@ -89,6 +91,16 @@ struct Cell {
   }
 };
 
+// A part of a study that is computed in several (shard.hpp).
+struct Shard {
+  Index part = 1, of = 1;  // part 1 of 1 is the whole study
+
+  bool whole() const { return of == 1; }
+  std::string text() const;  // "3/100"; "" for the whole
+
+  bool operator==(const Shard&) const = default;
+};
+
 struct Results {
   std::string name;      // of the preset or file that described it
   std::string settings;  // the whole study as TOML: `sharpen study --config` repeats it
@@ -96,6 +108,8 @@ struct Results {
   std::vector<Market> markets;
   std::vector<Method> methods;  // in the order of a table's columns
   std::vector<Cell> cells;      // by market, k, method, seed
+  Shard shard = {};             // what of it this file computes
+  Index shard_cells = 0;        // cells that fell to it; 0 for the whole
 };
 
 }  // namespace sharpen::study

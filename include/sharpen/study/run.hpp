@@ -16,6 +16,7 @@
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/study/plan.hpp"
+#include "sharpen/study/shard.hpp"
 #include "sharpen/study/store.hpp"
 
 namespace sharpen::study {
@@ -24,23 +25,26 @@ struct RunSettings {
   int threads = 0;         // jobs at a time; 0: one per core
   double gigabytes = 0.0;  // that jobs may take together; 0: 80 % of what is free
   bool retry = false;      // cells that have failed
+  Shard shard = {};        // the part that is computed
 };
 
 struct StudyProgress {
   double done = 0.0, total = 0.0;   // seconds of work, estimated, of what was left at the start
-  Index cells_done = 0, cells = 0;  // of the whole study
+  Index cells_done = 0, cells = 0;  // of the whole study, or of the part
   Index failed = 0;
-  std::string_view doing;  // the job that was started last
+  double worker_seconds = 0.0;  // of this run's results, whoever worked
+  std::string_view doing;       // the job that was started last
 };
 
 using Watch = std::function<void(const StudyProgress&)>;
 
 // What became of the study.
 struct Tally {
-  Index cells = 0, done = 0, failed = 0;  // of the whole study
+  Index cells = 0, done = 0, failed = 0;  // of the whole study, or of the part
   Index computed = 0, trained = 0;        // cells and trainings of this run
   bool interrupted = false;
-  double seconds = 0.0;
+  double seconds = 0.0;         // since the start of this run
+  double worker_seconds = 0.0;  // that its results took, whoever worked
 };
 
 // Throws StoreFailure if a result could not be written: those before it are kept. `control` is
@@ -51,8 +55,8 @@ Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, con
 
 // What a study would take, from timed steps.
 struct Estimate {
-  Index cells = 0, done = 0, failed = 0, missing = 0;
-  Index trainings = 0, oracles = 0;  // that are left
+  Index cells = 0, done = 0, failed = 0, missing = 0;  // likewise
+  Index trainings = 0, oracles = 0;                    // that are left
   double minutes = 0.0;
   double gigabytes = 0.0;  // at once
 };

@@ -1,11 +1,11 @@
 // The file of a study: one SQLite database that grows cell by cell.
 //
-// Every cell is one transaction, so that whatever kills the process, the file holds the cells that
-// were finished and nothing else. One process writes at a time; readers never write.
+// Every cell, or every group of them, is one transaction, so that whatever kills the process, the
+// file holds the cells that were finished and nothing else. One process writes at a time; readers
+// never write.
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,6 +19,10 @@
 #include "sharpen/base/log.hpp"
 #include "sharpen/market/panel.hpp"
 #include "sharpen/study/results.hpp"
+
+namespace sharpen {
+struct FileKind;
+}
 
 namespace sharpen::study {
 
@@ -40,28 +44,57 @@ class Store {
   // they take: `log` is told so, and `stop`, asked by the thread that writes, ends it with
   // Interrupted.
   Store(const std::filesystem::path& file, const Results& plan, const Log& log = {},
-        const std::function<bool()>& stop = {});
+        const Stop& stop = {});
   ~Store();
   Store(Store&&) noexcept;
 
   // Of the plan's cells, in its order.
   const std::vector<CellState>& states() const;
 
-  // By one thread at a time; durable when they return. `cell`: index in the plan.
+  // By one thread at a time; durable when they return, or when the group that is open is committed.
+  // `cell`: index in the plan. A result that no reader would accept, such as one with a return that
+  // is not finite, is a Failure, and nothing of it is written.
   void write_done(Index cell, const Cell& found);
   void write_failed(Index cell, std::string_view reason, double seconds);
   // Failed cells count as missing again.
   void forget_failures();
 
-  // Expected returns that several cells share, under a key that says all they depend on. Dropped by
-  // the caller when no cell is left that could ask for them.
+  // What several cells share, under a key that says all it depends on: expected returns, or the run
+  // of an oracle (daily columns and weights). Nothing for a key that has none, or the other.
+  // Dropped by the caller when no cell is left that could ask for it.
   std::optional<backtest::Expectations> expectations(std::string_view key) const;
   void write_expectations(std::string_view key, const backtest::Expectations& found);
-  void drop_expectations(std::string_view key);
+  std::optional<backtest::Run> oracle(std::string_view key) const;
+  void write_oracle(std::string_view key, const backtest::Run& found);
+  void drop_shared(std::string_view key);
+
+  // While there is one, all that is written and dropped is one transaction: the states are those of
+  // a file that has it, which it does once it is committed. Not committed, it is all undone.
+  // One at a time; the store must outlive it.
+  class Group;
 
  private:
   struct Database;
+  template <class Work>
+  void change(const Work& work);
+  template <class T>
+  std::optional<T> shared(std::string_view key, const FileKind& kind) const;
+  void write_shared(std::string_view key, std::string_view kind, const std::string& bytes);
+
   std::unique_ptr<Database> database_;
+};
+
+class Store::Group {
+ public:
+  explicit Group(Store& store);
+  ~Group();
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  void commit();  // durable when it returns; StoreFailure, Interrupted
+
+ private:
+  Database& database_;
+  bool open_ = true;
 };
 
 // Gives a store another name in its folder, study-1.db or the first that is free, so that a new one
@@ -69,8 +102,8 @@ class Store {
 // there is no such file. InputError if another process is writing it, StoreFailure.
 std::filesystem::path set_aside(const std::filesystem::path& file);
 
-// Keys of the expectations that a file, which may not be there yet, has kept for cells that are
-// missing. Reads only; InputError as read_store.
+// Keys of what a file, which may not be there yet, has kept for cells that are missing. Reads only;
+// InputError as read_store.
 std::set<std::string> kept_in(const std::filesystem::path& file, const Log& log = {},
                               const Stop& stop = {});
 
