@@ -50,4 +50,5 @@ NB_MODULE(_core, module) {
   sharpen::python::add_backtests(module);
   sharpen::python::add_estimator(module);
   sharpen::python::add_study(module);
+  sharpen::python::add_cluster(module);
 }

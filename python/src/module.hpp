@@ -23,6 +23,7 @@ void add_models(nb::module_& module);
 void add_backtests(nb::module_& module);
 void add_estimator(nb::module_& module);
 void add_study(nb::module_& module);
+void add_cluster(nb::module_& module);
 
 // Float64, C order, on the CPU: the Python layer converts what is not, and says so in its own
 // words; this is the last line of defence.
@@ -54,6 +55,8 @@ using SettingTexts = std::map<std::string, std::string>;
 // does not fit its setting, and for a name that is none of the command's.
 settings::Values values_of(settings::Command command, const SettingTexts& given);
 settings::Command command_of(const std::string& name);
+// Those of a study: flags on top of a configuration file ("": none), as on the command line.
+settings::Values study_values(const SettingTexts& given, const std::string& config);
 
 // Messages with their references (base/error.hpp) in the words of Python: ‹--max-gap› is
 // max_gap there.

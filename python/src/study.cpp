@@ -29,17 +29,6 @@ struct Read {
   const study::Results& results() const { return study->results; }
 };
 
-// The flags on top of a configuration file, as on the command line.
-Values study_values(const SettingTexts& given, const std::string& config) {
-  Values values(settings::study);
-  if (!config.empty()) {
-    values.read_toml_file(config);
-    values.set_flag("config", config);
-  }
-  for (const auto& [name, text] : given) values.set_flag(name, text);
-  return values;
-}
-
 // The answer of `sharpen study --json`, and what the program would print besides.
 nb::tuple run_study(const SettingTexts& given, const std::string& config, nb::object report) {
   Work work(std::move(report));
@@ -116,6 +105,16 @@ std::string json(const Read& self) {
 }
 
 }  // namespace
+
+Values study_values(const SettingTexts& given, const std::string& config) {
+  Values values(settings::study);
+  if (!config.empty()) {
+    values.read_toml_file(config);
+    values.set_flag("config", config);
+  }
+  for (const auto& [name, text] : given) values.set_flag(name, text);
+  return values;
+}
 
 void add_study(nb::module_& module) {
   nb::class_<Read>(module, "Study")

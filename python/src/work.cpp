@@ -48,6 +48,7 @@ void Work::tell() {
 
 void Work::run_to_end(const std::function<void()>& body) {
   constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
+  finished_ = false;          // work may follow work
   std::exception_ptr failed;  // in the work
   std::thread worker([&] {
     try {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <limits>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -75,6 +77,14 @@ study::RunSettings run_settings(const Values& values) {
           .retry = values.flag("retry")};
 }
 
+// Of workers elsewhere: their memory is not this machine's, and is bounded only if that was said.
+study::RunSettings settings_for(const Values& values, int workers) {
+  study::RunSettings out = run_settings(values);
+  out.threads = workers;
+  if (!values.has("max-memory")) out.gigabytes = std::numeric_limits<double>::infinity();
+  return out;
+}
+
 StudyAnswer listed(const fs::path& file, const Log& log, const Stop& stop) {
   std::error_code ignored;
   if (!fs::exists(file, ignored))
@@ -102,10 +112,25 @@ StudyAnswer estimated(const Values& values, const study::Plan& plan, const fs::p
   return answer;
 }
 
+// What is in --out, ready to be written to.
+void prepare_file(const Values& values, const fs::path& file, const Log& log, const Stop& stop) {
+  make_folder(file.parent_path());
+  if (values.flag("force")) set_aside(file, log, stop);
+}
+
+// What stopped the study does not stop its answer, for which others are waited for a while.
+study::Results states_after(const study::Tally& tally, const fs::path& file, const Log& log,
+                            const Stop& stop) {
+  using Clock = std::chrono::steady_clock;
+  const Stop patience = [until = Clock::now() + std::chrono::seconds(10)] {
+    return Clock::now() > until;
+  };
+  return study::read_store(file, study::Detail::states, log, tally.interrupted ? patience : stop);
+}
+
 StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::path& file,
                      const Log& log, const Control& control, const study::Watch& watch) {
-  make_folder(file.parent_path());
-  if (values.flag("force")) set_aside(file, log, control.stop);
+  prepare_file(values, file, log, control.stop);
   StudyAnswer answer{.action = Action::run, .file = file};
   {
     study::Store store(file, plan.results, log, control.stop);
@@ -113,13 +138,7 @@ StudyAnswer computed(const Values& values, const study::Plan& plan, const fs::pa
     control.begin(fmt::format("study {}", plan.results.name));
     answer.tally = study::run_study(plan, store, run_settings(values), log, control, watch);
   }
-  // What stopped the study does not stop its answer, for which others are waited for a while.
-  using Clock = std::chrono::steady_clock;
-  const Stop patience = [until = Clock::now() + std::chrono::seconds(10)] {
-    return Clock::now() > until;
-  };
-  answer.results = study::read_store(file, study::Detail::states, log,
-                                     answer.tally.interrupted ? patience : control.stop);
+  answer.results = states_after(answer.tally, file, log, control.stop);
   return answer;
 }
 
@@ -205,6 +224,8 @@ Keys<StudyAnswer> study_keys() {
          only_of({Action::run}, [](auto& a) { return a.tally.interrupted; })},
         {"seconds", "of `run`: what it took",
          only_of({Action::run}, [](auto& a) { return a.tally.seconds; })},
+        {"worker_seconds", "of `run`: what its results took, of all workers together",
+         only_of({Action::run}, [](auto& a) { return a.tally.worker_seconds; })},
         {"failures", "of `run`: the failed cells, as in `list`",
          only_of({Action::run}, [](auto& a) { return cells_json(a, true); })},
         {"minutes", "of `dry-run`: what is left would take about so much",
@@ -248,6 +269,48 @@ StudyAnswer study_answer(const Values& values, const Log& log, const Control& co
   const study::Plan plan = study::plan_study(grid, log);
   if (values.flag("dry-run")) return estimated(values, plan, file, log, control.stop);
   return computed(values, plan, file, log, control, watch);
+}
+
+struct OpenStudy::State {
+  const Log& log;
+  const Control& control;
+  study::Plan plan;
+  StudyAnswer answer;
+  std::optional<study::Store> store;
+  std::optional<study::Coordinator> coordinator;
+
+  State(const Values& values, int workers, const Log& said, const Control& asked,
+        const study::Watch& watch)
+      : log(said), control(asked) {
+    const study::Grid grid = study::grid_of(values);
+    answer.file = file_of(values, grid.name);
+    plan = study::plan_study(grid, log);
+    prepare_file(values, answer.file, log, control.stop);
+    store.emplace(answer.file, plan.results, log, control.stop);
+    answer.warnings = warnings_of(plan, log);
+    control.begin(fmt::format("study {}", plan.results.name));
+    coordinator.emplace(plan, *store, settings_for(values, workers), log, control, watch);
+  }
+};
+
+OpenStudy::OpenStudy(const Values& values, int workers, const Log& log, const Control& control,
+                     const study::Watch& watch)
+    : state_(std::make_unique<State>(values, workers, log, control, watch)) {}
+OpenStudy::~OpenStudy() = default;
+
+study::Coordinator& OpenStudy::coordinator() {
+  if (!state_->coordinator)
+    throw InputError("the study is closed; open it again, and it goes on where it was");
+  return *state_->coordinator;
+}
+
+StudyAnswer OpenStudy::close() {
+  state_->answer.tally = coordinator().tally();
+  state_->coordinator.reset();
+  state_->store.reset();
+  state_->answer.results =
+      states_after(state_->answer.tally, state_->answer.file, state_->log, state_->control.stop);
+  return state_->answer;
 }
 
 std::string study_json(const StudyAnswer& answer) { return json_text<study_keys>(answer); }

@@ -7,8 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <system_error>
-#include <thread>
 #include <tuple>
 
 #include "sharpen/backtest/backtest.hpp"
@@ -130,18 +128,18 @@ double measured_decisions(const Plan& plan, Index cell) {
 std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states) {
   std::vector<Job> jobs;
   std::map<std::string, Index> shared;
-  const auto job_of = [&](Job::Kind kind, const std::string& key, Index cell) {
+  const auto job_of = [&](TaskKind kind, const std::string& key, Index cell) {
     const auto [found, fresh] = shared.emplace(key, static_cast<Index>(jobs.size()));
     if (fresh) jobs.push_back({.kind = kind, .cell = cell, .key = key});
     return found->second;
   };
   for (Index cell = 0; cell < static_cast<Index>(states.size()); ++cell) {
     if (states[at(cell)] != CellState::missing) continue;
-    Job job{.kind = Job::Kind::cell, .cell = cell};
+    Job job{.kind = TaskKind::cell, .cell = cell};
     const std::string training = training_key(plan, cell);
     if (!training.empty()) {
-      job.training = job_of(Job::Kind::training, training, cell);
-      job.oracle = job_of(Job::Kind::oracle, oracle_key(plan, cell), cell);
+      job.training = job_of(TaskKind::training, training, cell);
+      job.oracle = job_of(TaskKind::oracle, oracle_key(plan, cell), cell);
     }
     const auto self = static_cast<Index>(jobs.size());
     for (const Index before : {job.training, job.oracle})
@@ -171,7 +169,7 @@ void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,
     if (stop && stop()) return;
     if (job.kept) continue;
     const Cell& cell = plan.results.cells[at(job.cell)];
-    if (job.kind == Job::Kind::training) {
+    if (job.kind == TaskKind::training) {
       const auto [found, fresh] = trainings.try_emplace({cell.market, cell.method});
       if (fresh) found->second = training_cost(plan, job.cell, measure);
       job.seconds = found->second.seconds;
@@ -192,6 +190,7 @@ Schedule::Schedule(const std::vector<Job>& jobs, Limits limits, const Log& log)
     : jobs_(jobs),
       limits_(limits),
       log_(log),
+      places_(jobs.size(), Place::waits),
       waits_for_(jobs.size(), 0),
       urgency_(jobs.size(), 0.0),
       left_(static_cast<Index>(jobs.size())) {
@@ -202,95 +201,52 @@ Schedule::Schedule(const std::vector<Job>& jobs, Limits limits, const Log& log)
     double after = 0.0;
     for (const Index cell : each.cells) after += jobs_[at(cell)].seconds;
     urgency_[at(job)] = each.seconds + after;
-    if (waits_for_[at(job)] == 0) ready_.push_back(job);
+    if (waits_for_[at(job)] == 0) make_ready(job);
   }
 }
 
+void Schedule::make_ready(Index job) {
+  places_[at(job)] = Place::ready;
+  ready_.emplace(urgency_[at(job)], -job);
+}
+
 int Schedule::threads_for_next() const {
-  const auto others = static_cast<int>(
-      std::min<Index>(limits_.workers, static_cast<Index>(ready_.size()) + running_));
+  const auto others =
+      static_cast<int>(std::min<Index>(limits_.workers, static_cast<Index>(ready_.size()) + out_));
   return std::max(1, limits_.workers / std::max(1, others));
 }
 
 Index Schedule::take() {
-  // First among equals is the first of the plan.
-  std::sort(ready_.begin(), ready_.end(), [&](Index a, Index b) {
-    return std::pair(urgency_[at(a)], -a) < std::pair(urgency_[at(b)], -b);
-  });
   for (auto it = ready_.rbegin(); it != ready_.rend(); ++it) {
-    const double need = jobs_[at(*it)].gigabytes;
-    if (running_ > 0 && in_use_ + need > limits_.gigabytes) continue;
+    const Index job = -it->second;
+    const double need = jobs_[at(job)].gigabytes;
+    if (out_ > 0 && in_use_ + need > limits_.gigabytes) continue;
     if (need > limits_.gigabytes)
       log_.warning(fmt::format(
           "a job needs about {:.2g} GB, more than the {:.2g} GB it may use: it runs alone", need,
           limits_.gigabytes));
-    const Index job = *it;
     ready_.erase(std::next(it).base());
+    places_[at(job)] = Place::out;
+    ++out_;
+    in_use_ += need;
     return job;
   }
   return -1;
 }
 
+void Schedule::give_back(Index job) {
+  --out_;
+  in_use_ = out_ == 0 ? 0.0 : in_use_ - jobs_[at(job)].gigabytes;  // no rest of sums of doubles
+  make_ready(job);
+}
+
 void Schedule::finish(Index job) {
-  --running_;
+  if (out(job)) give_back(job);
+  ready_.erase({urgency_[at(job)], -job});
+  places_[at(job)] = Place::ended;
   --left_;
-  in_use_ -= jobs_[at(job)].gigabytes;
-  if (running_ == 0) in_use_ = 0.0;  // what sums of doubles leave over
   for (const Index cell : jobs_[at(job)].cells)
-    if (--waits_for_[at(cell)] == 0) ready_.push_back(cell);
-}
-
-void Schedule::worker(const Work& work, const std::function<bool()>& stop) {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    if (stopped_ || left_ == 0) return;
-    bool ends = true;
-    try {
-      ends = stop && stop();
-    } catch (...) {
-      if (!failure_) failure_ = std::current_exception();
-    }
-    if (ends) {
-      stopped_ = true;
-      changed_.notify_all();
-      return;
-    }
-    const int threads = threads_for_next();
-    const Index job = take();
-    if (job < 0) {
-      // Woken now and then, to see whether to stop.
-      changed_.wait_for(lock, std::chrono::milliseconds(200));
-      continue;
-    }
-    ++running_;
-    in_use_ += jobs_[at(job)].gigabytes;
-    lock.unlock();
-    std::exception_ptr failure;
-    try {
-      work(job, threads);
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    lock.lock();
-    finish(job);
-    if (failure && !failure_) failure_ = failure;
-    stopped_ = stopped_ || failure;
-    changed_.notify_all();
-  }
-}
-
-void Schedule::run(const Work& work, const std::function<bool()>& stop) {
-  std::vector<std::thread> others;
-  const auto workers = std::min<Index>(limits_.workers, left_);
-  try {
-    for (Index i = 1; i < workers; ++i) others.emplace_back([&] { worker(work, stop); });
-  } catch (const std::system_error& error) {
-    log_.warning(fmt::format("only {} of {} threads could be started: {}", others.size() + 1,
-                             workers, error.what()));
-  }
-  worker(work, stop);
-  for (std::thread& other : others) other.join();
-  if (failure_) std::rethrow_exception(failure_);
+    if (--waits_for_[at(cell)] == 0 && places_[at(cell)] == Place::waits) make_ready(cell);
 }
 
 }  // namespace sharpen::study

@@ -3,15 +3,16 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/view.hpp"
 #include "sharpen/study/plan.hpp"
+#include "sharpen/study/task.hpp"
 
 namespace sharpen::study {
 
@@ -20,8 +21,7 @@ inline double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 struct Job {
-  enum class Kind { training, oracle, cell };
-  Kind kind = Kind::cell;
+  TaskKind kind = TaskKind::cell;
   Index cell = 0;                    // of the plan; of a shared job the first cell that needs it
   std::string key = {};              // of a shared job
   Index training = -1, oracle = -1;  // jobs that a cell waits for; -1: none
@@ -44,40 +44,41 @@ Index decisions(const Plan& plan, Index cell);
 void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,
                    const std::function<bool()>& stop = {});
 
-// Jobs on worker threads: the longest that is ready and fits into memory first.
+// The settings of a backtest as a task carries them: those that are not at their default, without
+// what is of the process and without the names of input files, whose contents travel as a market.
+std::vector<std::pair<std::string, std::string>> task_settings(const settings::Values& values);
+
+// Which job is next: the longest that is ready and fits into memory.
 class Schedule {
  public:
   struct Limits {
     int workers = 1;
     double gigabytes = 0.0;
   };
-  // Runs job `job` with that many threads inside. An exception stops the schedule and is rethrown
-  // by run().
-  using Work = std::function<void(Index job, int threads)>;
-
   Schedule(const std::vector<Job>& jobs, Limits limits, const Log& log);
 
-  // Returns when every job has run, or `stop` was true when a job would have been started.
-  void run(const Work& work, const std::function<bool()>& stop);
+  Index take();               // which is out then; -1: none can start now
+  void give_back(Index job);  // one that was out, to be taken again
+  void finish(Index job);     // wherever it is; what waits for nothing else is ready then
+  bool ended(Index job) const { return places_[at(job)] == Place::ended; }
+  bool out(Index job) const { return places_[at(job)] == Place::out; }
+  Index left() const { return left_; }
+  // That the next job may use, so that all workers are busy.
+  int threads_for_next() const;
 
  private:
-  void worker(const Work& work, const std::function<bool()>& stop);
-  Index take();  // -1: none that can start now
-  void finish(Index job);
-  int threads_for_next() const;
+  enum class Place : char { waits, ready, out, ended };
+  void make_ready(Index job);
 
   const std::vector<Job>& jobs_;
   Limits limits_;
   const Log& log_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<int> waits_for_;  // jobs before it that have not run
-  std::vector<Index> ready_;    // longest last
+  std::vector<Place> places_;
+  std::vector<int> waits_for_;  // jobs before it that have not ended
   std::vector<double> urgency_;
-  Index left_ = 0, running_ = 0;
+  std::set<std::pair<double, Index>> ready_;  // by urgency, and among equals the first of the plan
+  Index left_ = 0, out_ = 0;
   double in_use_ = 0.0;
-  bool stopped_ = false;
-  std::exception_ptr failure_;
 };
 
 }  // namespace sharpen::study

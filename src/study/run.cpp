@@ -1,322 +1,99 @@
 #include "sharpen/study/run.hpp"
-#include "sharpen/base/error.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <fstream>
-#include <memory>
 #include <mutex>
-#include <set>
+#include <system_error>
+#include <thread>
 
-#include "sharpen/backtest/backtest.hpp"
+#include "sharpen/base/threads.hpp"
+#include "sharpen/study/coordinator.hpp"
 #include "study/jobs.hpp"
 
 namespace sharpen::study {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// Foresight as the store keeps it: what the regret asks of a run, period by period.
-backtest::Expectations stored_oracle(const backtest::Run& run) {
-  backtest::Expectations out;
-  for (Index p = 0; p < run.periods(); ++p) {
-    out.rows.push_back(run.first_row + p);
-    for (const double value :
-         {run.gross_returns[at(p)], run.net[at(p)], static_cast<double>(run.status[at(p)])})
-      out.values.emplace_back(value);
-  }
-  return out;
-}
-
-backtest::Run oracle_of(const backtest::Expectations& stored, const Market& market) {
-  backtest::Run run;
-  run.risk_free = market.risk_free;
-  if (stored.values.size() != 3 * stored.rows.size())
-    throw StoreFailure("the file of the study holds numbers that no run has; begin anew");
-  for (std::size_t p = 0; p < stored.rows.size(); ++p) {
-    run.dates.emplace_back();
-    run.gross_returns.push_back(stored.values[3 * p].value());
-    run.net.push_back(stored.values[3 * p + 1].value());
-    const double status = stored.values[3 * p + 2].value();
-    if (!(status >= 0.0 && status < backtest::kPeriodStatuses))
-      throw StoreFailure("the file of the study holds numbers that no run has; begin anew");
-    run.status.push_back(static_cast<backtest::PeriodStatus>(static_cast<int>(status)));
-  }
-  return run;
-}
-
-// What the cells of a shared job wait for, or why they will never get it.
-struct Shared {
-  std::shared_ptr<const backtest::Expectations> expectations;
-  std::shared_ptr<const backtest::Run> oracle;
-  std::string failure;
-  Index users = 0;  // cells that still need it
-};
-
-class Runner {
+// The threads of this machine, at the tasks of a coordinator.
+class Crew {
  public:
-  Runner(const Plan& plan, Store& store, const Control& control, const Watch& watch,
-         std::vector<Job> jobs)
-      : plan_(plan),
-        store_(store),
-        control_(control),
-        watch_(watch),
-        jobs_(std::move(jobs)),
-        shared_(jobs_.size()),
-        share_(jobs_.size(), 0.0),
-        work_(jobs_.size(), 0.0) {
-    for (std::size_t job = 0; job < jobs_.size(); ++job) {
-      shared_[job].users = static_cast<Index>(jobs_[job].cells.size());
-      work_[job] = jobs_[job].seconds;
-      total_ += work_[job];
-    }
-    for (const CellState state : store_.states()) {
-      tally_.done += state == CellState::done ? 1 : 0;
-      tally_.failed += state == CellState::failed ? 1 : 0;
-      ++tally_.cells;
-    }
-  }
+  explicit Crew(Coordinator& coordinator) : coordinator_(coordinator) {}
 
-  const std::vector<Job>& jobs() const { return jobs_; }
-  Tally tally() const { return tally_; }
-
-  void run(Index job, int threads) {
-    const Threads own(threads);
+  // Returns when the study is finished or was told to stop; rethrows what kept it from going on.
+  void work(int threads, const Log& log) {
+    std::vector<std::thread> others;
     try {
-      switch (jobs_[at(job)].kind) {
-        case Job::Kind::training: train(job, own); break;
-        case Job::Kind::oracle: foresee(job, own); break;
-        case Job::Kind::cell: decide(job, own); break;
-      }
-    } catch (const Interrupted&) {
-      return;  // in a wait for another program: what was found is not kept
-    } catch (...) {
-      broken_ = true;  // nobody works on for a store that cannot be written
-      throw;
+      for (int i = 1; i < threads; ++i) others.emplace_back([this] { work_to_end(); });
+    } catch (const std::system_error& error) {
+      log.warning(fmt::format("only {} of {} threads could be started: {}", others.size() + 1,
+                              threads, error.what()));
     }
-    tell(job, 1.0, false);
+    work_to_end();
+    for (std::thread& other : others) other.join();
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  const market::Panel& returns(Index cell) const {
-    return plan_.returns[at(plan_.results.cells[at(cell)].market)];
-  }
-  const Market& market(Index cell) const {
-    return plan_.results.markets[at(plan_.results.cells[at(cell)].market)];
-  }
-
-  backtest::BacktestSettings settings(Index cell) const {
-    backtest::BacktestSettings out = plan_.settings_of(cell);
-    out.bootstrap.replications = 1;  // intervals are the report's
-    return out;
-  }
-
-  Control control(Index job) {
-    return {.progress =
-                [this, job](Index done, Index total) {
-                  tell(job,
-                       total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0.0,
-                       false);
-                },
-            .stop = [this] { return stopped(); }};
-  }
-
-  bool stopped() const { return broken_ || (control_.stop && control_.stop()); }
-
-  std::string name(Index job) const {
-    const Job& each = jobs_[at(job)];
-    const Cell& cell = plan_.results.cells[at(each.cell)];
-    const std::string& method = plan_.results.methods[at(cell.method)].name;
-    const std::string seed = cell.seed ? fmt::format(", seed {}", *cell.seed) : "";
-    const std::string where = plan_.results.markets[at(cell.market)].name;
-    if (each.kind == Job::Kind::oracle)
-      return fmt::format("{}, k = {}: foresight for {}", where, cell.k_given, method);
-    if (each.kind == Job::Kind::training)
-      return fmt::format("{}: training for {}{}", where, method, seed);
-    return fmt::format("{}, k = {}: {}{}", where, cell.k_given, method, seed);
-  }
-
-  // Progress of one job, as a share of its estimated seconds.
-  void tell(Index job, double share, bool starts) {
-    const std::lock_guard lock(progress_mutex_);
-    if (starts) doing_ = name(job);
-    done_ += (share - share_[at(job)]) * work_[at(job)];
-    share_[at(job)] = share;
-    if (!watch_) return;
-    watch_({.done = done_,
-            .total = total_,
-            .cells_done = tally_.done,
-            .cells = tally_.cells,
-            .failed = tally_.failed,
-            .doing = doing_});
-  }
-
-  // What the store has kept of an earlier run is no work of this one.
-  std::optional<backtest::Expectations> kept(Index job) {
-    auto found = [&] {
-      const std::lock_guard lock(store_mutex_);
-      return store_.expectations(jobs_[at(job)].key);
-    }();
-    if (!found) return found;
-    const std::lock_guard lock(progress_mutex_);
-    total_ -= work_[at(job)];
-    done_ -= share_[at(job)] * work_[at(job)];
-    work_[at(job)] = 0.0;
-    return found;
-  }
-  void keep(const std::string& key, const backtest::Expectations& found) {
-    const std::lock_guard lock(store_mutex_);
-    store_.write_expectations(key, found);
-  }
-
-  // Runs the work of a shared job; a reason why it cannot be done becomes that of its cells.
-  template <class Work>
-  void guarded(Index job, const Work& work) {
-    tell(job, 0.0, true);
+  void work_to_end() {
     try {
-      work();
-    } catch (const Interrupted&) {
-      shared_[at(job)].failure = kInterrupted;
-    } catch (const StoreFailure&) {
-      throw;
-    } catch (const std::bad_alloc&) {
-      shared_[at(job)].failure = "not enough memory";
-    } catch (const std::exception& error) {
-      shared_[at(job)].failure = error.what();
+      while (!coordinator_.finished()) {
+        const Index seen = tasks_done();
+        if (const auto handed = coordinator_.take())
+          do_task(*handed);
+        else
+          wait(seen);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      coordinator_.stop();
     }
+    changed_.notify_all();
   }
 
-  void train(Index job, const Threads& threads) {
-    guarded(job, [&] {
-      const Job& each = jobs_[at(job)];
-      auto found = kept(job);
-      if (!found) {
-        found =
-            backtest::expectations(returns(each.cell), settings(each.cell), threads, control(job));
-        keep(each.key, *found);
-        const std::lock_guard lock(progress_mutex_);
-        ++tally_.trained;
-      }
-      shared_[at(job)].expectations =
-          std::make_shared<const backtest::Expectations>(*std::move(found));
-    });
-  }
-
-  void foresee(Index job, const Threads& threads) {
-    guarded(job, [&] {
-      const Job& each = jobs_[at(job)];
-      auto found = kept(job);
-      if (!found) {
-        found = stored_oracle(backtest::hindsight_run(returns(each.cell), settings(each.cell),
-                                                      threads, control(job)));
-        keep(each.key, *found);
-      }
-      shared_[at(job)].oracle =
-          std::make_shared<const backtest::Run>(oracle_of(*found, market(each.cell)));
-    });
-  }
-
-  void decide(Index job, const Threads& threads) {
-    tell(job, 0.0, true);
-    const Job& each = jobs_[at(job)];
-    const auto start = Clock::now();
-    std::string failure;
-    Cell found = plan_.results.cells[at(each.cell)];
-    for (const Index before : {each.training, each.oracle})
-      if (before >= 0 && failure.empty()) failure = shared_[at(before)].failure;
-    if (failure == kInterrupted) return;
+  void do_task(const Coordinator::Handed& handed) {
+    const Control control = {.progress =
+                                 [&](Index done, Index total) {
+                                   if (total > 0)
+                                     coordinator_.progress(
+                                         handed.number,
+                                         static_cast<double>(done) / static_cast<double>(total));
+                                 },
+                             .stop = [&] { return coordinator_.stopped(); }};
     try {
-      if (failure.empty()) found = walked(job, threads);
+      coordinator_.put(handed.number,
+                       study::run(handed.task, *handed.market, Threads(handed.threads), control));
+      coordinator_.commit();
     } catch (const Interrupted&) {
-      return;
-    } catch (const std::bad_alloc&) {
-      failure = "not enough memory";
-    } catch (const std::exception& error) {
-      failure = error.what();
+      coordinator_.stop();  // what was found is not kept
     }
-    record(job, found, failure, seconds_since(start));
-    for (const Index before : {each.training, each.oracle})
-      if (before >= 0) release(before);
-  }
-
-  Cell walked(Index job, const Threads& threads) {
-    const Job& each = jobs_[at(job)];
-    backtest::Prepared prepared;
-    if (each.training >= 0) prepared.expectations = shared_[at(each.training)].expectations.get();
-    if (each.oracle >= 0) prepared.oracle = shared_[at(each.oracle)].oracle.get();
-    backtest::BacktestResult result = backtest::backtest(returns(each.cell), settings(each.cell),
-                                                         prepared, threads, control(job));
-    Cell found = plan_.results.cells[at(each.cell)];
-    found.metrics = result.metrics;
-    found.regret = result.regret;
-    found.run = std::move(result.run);
-    found.delayed_returns = std::move(result.delayed_returns);
-    found.equal_returns = std::move(result.equal_returns);
-    found.run.trades.clear();
-    found.run.trades_begin.clear();
-    found.warnings = plain(std::move(result.warnings));
-    return found;
-  }
-
-  // A run that no reader would accept (a return that is not finite) is a failure of its cell.
-  void record(Index job, Cell& found, std::string failure, double seconds) {
-    const Index cell = jobs_[at(job)].cell;
-    found.seconds = seconds;
     {
-      const std::lock_guard lock(store_mutex_);
-      try {
-        if (failure.empty()) store_.write_done(cell, found);
-      } catch (const Failure& error) {
-        failure = error.what();
-      }
-      if (!failure.empty()) store_.write_failed(cell, failure, seconds);
+      const std::lock_guard lock(mutex_);
+      ++done_;
     }
-    const std::lock_guard lock(progress_mutex_);
-    ++tally_.computed;
-    ++(failure.empty() ? tally_.done : tally_.failed);
+    changed_.notify_all();
   }
 
-  // One cell less needs it; after the last one nobody does.
-  void release(Index job) {
-    const std::lock_guard lock(store_mutex_);
-    Shared& shared = shared_[at(job)];
-    if (--shared.users > 0) return;
-    shared.expectations.reset();
-    shared.oracle.reset();
-    store_.drop_expectations(jobs_[at(job)].key);
+  Index tasks_done() {
+    const std::lock_guard lock(mutex_);
+    return done_;
+  }
+  // Until another thread has done a task; woken now and then, to see whether to stop.
+  void wait(Index seen) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(200), [&] { return done_ != seen; });
   }
 
-  static constexpr std::string_view kInterrupted = "interrupted";
-
-  const Plan& plan_;
-  Store& store_;
-  const Control& control_;
-  const Watch& watch_;
-  std::vector<Job> jobs_;
-  std::vector<Shared> shared_;
-  std::mutex store_mutex_, progress_mutex_;
-  std::atomic<bool> broken_ = false;
-  std::vector<double> share_, work_;  // of each job: the part done, the seconds it takes
-  double done_ = 0.0, total_ = 0.0;
-  std::string doing_;
-  Tally tally_;
+  Coordinator& coordinator_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Index done_ = 0;
+  std::exception_ptr failure_;
 };
-
-// What a killed study has left behind for cells that are done.
-void drop_orphans(const Plan& plan, Store& store, const std::vector<Job>& jobs) {
-  std::set<std::string> needed;
-  for (const Job& job : jobs)
-    if (!job.key.empty()) needed.insert(job.key);
-  std::set<std::string> seen = needed;
-  for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell)
-    for (const std::string& key : {training_key(plan, cell), oracle_key(plan, cell)})
-      if (!key.empty() && seen.insert(key).second && store.expectations(key))
-        store.drop_expectations(key);
-}
 
 int workers_of(const RunSettings& settings) { return Threads(settings.threads).count(); }
 
@@ -337,18 +114,12 @@ double free_gigabytes() {
 
 Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, const Log& log,
                 const Control& control, const Watch& watch) {
-  const auto start = Clock::now();
-  if (settings.retry) store.forget_failures();
-  std::vector<Job> jobs = make_jobs(plan, store.states());
-  drop_orphans(plan, store, jobs);
-  estimate_jobs(plan, jobs, false, control.stop);
-  Runner runner(plan, store, control, watch, std::move(jobs));
-  Schedule schedule(runner.jobs(), {workers_of(settings), budget_of(settings)}, log);
-  schedule.run([&](Index job, int threads) { runner.run(job, threads); }, control.stop);
-  Tally tally = runner.tally();
-  tally.interrupted = tally.done + tally.failed < tally.cells;
-  tally.seconds = seconds_since(start);
-  return tally;
+  RunSettings own = settings;
+  own.threads = workers_of(settings);
+  own.gigabytes = budget_of(settings);
+  Coordinator coordinator(plan, store, own, log, control, watch);
+  Crew(coordinator).work(own.threads, log);
+  return coordinator.tally();
 }
 
 Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
@@ -368,8 +139,8 @@ Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
   double total = 0.0, longest = 0.0;
   std::vector<double> memory;
   for (const Job& job : jobs) {
-    out.trainings += job.kind == Job::Kind::training && !job.kept ? 1 : 0;
-    out.oracles += job.kind == Job::Kind::oracle && !job.kept ? 1 : 0;
+    out.trainings += job.kind == TaskKind::training && !job.kept ? 1 : 0;
+    out.oracles += job.kind == TaskKind::oracle && !job.kept ? 1 : 0;
     total += job.seconds;
     double before = 0.0;
     for (const Index first : {job.training, job.oracle})

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/log.hpp"
 #include "sharpen/base/settings.hpp"
+#include "sharpen/study/coordinator.hpp"
 #include "sharpen/study/run.hpp"
 
 namespace sharpen::command {
@@ -35,6 +37,24 @@ struct StudyAnswer {
 // StoreFailure if a result could not be written. `control` and `watch`: of study::run_study.
 StudyAnswer study_answer(const settings::Values& values, const Log& log, const Control& control,
                          const study::Watch& watch);
+
+// The same study for workers that its caller has: reads, plans and opens the store, as a run does.
+class OpenStudy {
+ public:
+  // `workers`: tasks that will be out at a time. All but `values` must outlive it.
+  OpenStudy(const settings::Values& values, int workers, const Log& log, const Control& control,
+            const study::Watch& watch);
+  ~OpenStudy();
+
+  // Until close(); InputError after it.
+  study::Coordinator& coordinator();
+  // Lets go of the store, which keeps what was committed, and answers as a run would.
+  StudyAnswer close();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 std::string study_json(const StudyAnswer& answer);
 

@@ -30,7 +30,8 @@ struct StudyProgress {
   double done = 0.0, total = 0.0;   // seconds of work, estimated, of what was left at the start
   Index cells_done = 0, cells = 0;  // of the whole study
   Index failed = 0;
-  std::string_view doing;  // the job that was started last
+  double worker_seconds = 0.0;  // of this run's results, whoever worked
+  std::string_view doing;       // the job that was started last
 };
 
 using Watch = std::function<void(const StudyProgress&)>;
@@ -40,7 +41,8 @@ struct Tally {
   Index cells = 0, done = 0, failed = 0;  // of the whole study
   Index computed = 0, trained = 0;        // cells and trainings of this run
   bool interrupted = false;
-  double seconds = 0.0;
+  double seconds = 0.0;         // since the start of this run
+  double worker_seconds = 0.0;  // that its results took, whoever worked
 };
 
 // Throws StoreFailure if a result could not be written: those before it are kept. `control` is
