@@ -7,6 +7,7 @@ are bytes both; a result is finished once it is committed.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import math
 import sys
 import time
@@ -53,10 +54,8 @@ def run(
 def _closed_anyhow(coordinator: _core.Coordinator) -> None:
     """The error's trace would hold it, and it the lock of the study."""
     coordinator.stop()
-    try:
+    with contextlib.suppress(Exception):  # there is an error on its way already
         coordinator.close()
-    except Exception:
-        pass  # there is an error on its way already
 
 
 def _at_once(engine: Engine, workers: Optional[int]) -> int:
@@ -86,6 +85,7 @@ class _Run:
         self._timeout, self._limit = timeout, workers
         self._out: Dict[Any, Task] = {}  # by handle, the longest out first
         self._again: Deque[Task] = deque()  # whose worker has asked for the market
+        self._deaths: Dict[int, int] = {}  # by number: of workers, that are not counted yet
         self._lost = 0
         self._why = ""
 
@@ -101,8 +101,9 @@ class _Run:
             self._keep_finished()
             raise
         finally:
-            for handle in self._out:
-                self._engine.cancel(handle)
+            with contextlib.suppress(Exception):  # an engine that is gone has nothing to cancel
+                for handle in self._out:
+                    self._engine.cancel(handle)
 
     def messages(self) -> List[str]:
         """For the user."""
@@ -122,14 +123,21 @@ class _Run:
     def _next(self) -> Optional[Task]:
         if self._again:
             return self._again.popleft()
-        found = self._coordinator.next()
-        return None if found is None else Task(*found)
+        while True:
+            found: Any = self._coordinator.next()  # number, market and bytes
+            if found is None:
+                return None
+            task = Task(*found)
+            if not self._deaths.get(task.number):
+                return task
+            self._deaths[task.number] -= 1  # one of those that it has cost already
+            self._coordinator.lost(task.number, self._why)
 
     def _patience(self) -> float:
         if not self._out and not self._coordinator.waiting() and not self._coordinator.finished():
             raise Failure("the study has tasks left but none to begin with; this is an error of "
                           "Sharpen, what is finished is kept")
-        return min(_PATIENCE, self._timeout / 4.0)
+        return min(_PATIENCE, self._timeout / 4.0) if self._out else 0.0
 
     def _take(self, ended: List[Ended]) -> None:
         stop: Optional[Exception] = None
@@ -166,8 +174,8 @@ class _Run:
 
     def _lose(self, task: Task, why: str, deaths: int = 1) -> None:
         self._lost, self._why = self._lost + 1, why
-        for _ in range(deaths):
-            self._coordinator.lost(task.number, why)
+        self._deaths[task.number] = deaths - 1
+        self._coordinator.lost(task.number, why)
 
     def _lose_overdue(self) -> None:
         if self._timeout == math.inf:
@@ -188,12 +196,14 @@ class _Run:
 
     def _keep_finished(self) -> None:
         """What came back while something went wrong."""
-        for found in self._engine.ended(list(self._out), 0.0):
+        ended: List[Ended] = []
+        with contextlib.suppress(Exception):  # what went wrong may be the engine
+            ended = self._engine.ended(list(self._out), 0.0)
+        for found in ended:
             task = self._out.pop(found.handle, None)
-            if task is not None and found.error is None and found.stop is None:
-                kind, payload, _ = _read(found.answer)
-                if kind == _worker.RESULT and isinstance(payload, bytes):
-                    self._coordinator.put(task.number, payload)
+            kind, payload, _ = _read(found.answer)
+            if task is not None and kind == _worker.RESULT and isinstance(payload, bytes):
+                self._coordinator.put(task.number, payload)
         self._commit()
 
 

@@ -81,10 +81,10 @@ class Processes(Engine):
 
     depth = 1
 
-    def __init__(self, like: ProcessPoolExecutor) -> None:
+    def __init__(self, like: Any) -> None:
         super().__init__()
-        self._like: Any = like
-        self._processes = [_Process(like) for _ in range(self._like._max_workers)]
+        self._like = like
+        self._processes = [_Process(like) for _ in range(like._max_workers)]
         try:
             for process in self._processes:
                 process.pid.result()

@@ -169,6 +169,8 @@ def study(
         raise TypeError("study() takes either prices or returns=, not both")
     if _panels.switch("gross", gross):
         given["gross"] = "true"
+    if executor is None and task_timeout is not None:
+        raise InputError("task_timeout goes with executor; threads of this machine are waited for")
     file = "" if config is None else _panels.path_text(config, "config")
     name, value = ("returns", returns) if prices is None else ("prices", prices)
     with _markets.Markets(None if dry_run else out, force) as markets:
