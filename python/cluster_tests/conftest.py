@@ -20,7 +20,7 @@ GRID = """
 k = [2, 3, 4]
 seeds = 3
 lookback = 40
-epochs = 10
+epochs = 20
 frameworks = ["rolling", "dfl"]
 optimizers = ["swap", "equal"]
 """

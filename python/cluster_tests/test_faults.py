@@ -49,7 +49,7 @@ def test_dask_workers_killed_twenty_times(grid, alone_grid, tables, tmp_path, da
     def processes():
         return [worker.pid for worker in list(dask_cluster.workers.values()) if worker.pid]
 
-    with Killer(processes, 20, 0.5) as killer:
+    with Killer(processes, 20, 0.35) as killer:
         found = sharpen.study(config=grid, out=tmp_path, executor=dask_client, progress=False)
     assert len(killer.killed) == 20
     assert found.tally["failed"] == 0 and tables(tmp_path) == alone_grid
@@ -98,7 +98,7 @@ def test_coordinators_killed_five_times(grid, alone_grid, tables, tmp_path, dask
 
 
 def test_a_full_disk_stops_the_coordinator_whole(grid, alone_grid, tables, tmp_path):
-    running = coordinator(grid, tmp_path, "processes", 400_000)
+    running = coordinator(grid, tmp_path, "processes", 700_000)
     output, errors = running.communicate(timeout=120)
     assert running.returncode == 1 and "sharpen" in errors.strip().splitlines()[-1], errors
     kept = done(tmp_path)
