@@ -20,6 +20,7 @@ from ._core import Failure, InputError
 from ._engine import Ended, Engine, Task, in_brief
 
 _PATIENCE = 0.5  # seconds between two looks at the clock
+_GROUP = 0.05  # seconds for which results are gathered, to be committed together
 
 
 def run(
@@ -86,6 +87,8 @@ class _Run:
         self._out: Dict[Any, Task] = {}  # by handle, the longest out first
         self._again: Deque[Task] = deque()  # whose worker has asked for the market
         self._deaths: Dict[int, int] = {}  # by number: of workers, that are not counted yet
+        self._short = False  # more could run, once what waits for results may begin
+        self._committed = 0.0
         self._lost = 0
         self._why = ""
 
@@ -95,7 +98,7 @@ class _Run:
                 self._send()
                 self._take(self._engine.ended(self._out, self._patience()))
                 self._send()  # before the disk is waited for
-                self._commit()
+                self._commit_group()
                 self._lose_overdue()
         except BaseException:
             self._keep_finished()
@@ -113,9 +116,11 @@ class _Run:
         return [f"{tasks} lost and sent again; the last one: {self._why}"]
 
     def _send(self) -> None:
+        self._short = False
         room = _at_once(self._engine, self._limit) * self._engine.depth
         while len(self._out) < room:
             task = self._next()
+            self._short = task is None
             if task is None:
                 return
             self._out[self._engine.submit(task)] = task
@@ -137,7 +142,9 @@ class _Run:
         if not self._out and not self._coordinator.waiting() and not self._coordinator.finished():
             raise Failure("the study has tasks left but none to begin with; this is an error of "
                           "Sharpen, what is finished is kept")
-        return min(_PATIENCE, self._timeout / 4.0) if self._out else 0.0
+        if not self._out:
+            return 0.0
+        return min(_GROUP if self._coordinator.waiting() else _PATIENCE, self._timeout / 4.0)
 
     def _take(self, ended: List[Ended]) -> None:
         stop: Optional[Exception] = None
@@ -190,9 +197,14 @@ class _Run:
                 self._engine.kill(handle)
                 self._lose(task, f"it took longer than task_timeout = {self._timeout:g} seconds")
 
+    def _commit_group(self) -> None:
+        if self._short or time.monotonic() - self._committed > _GROUP:
+            self._commit()
+
     def _commit(self) -> None:
         if self._coordinator.waiting():
             self._coordinator.commit()
+            self._committed = time.monotonic()
 
     def _keep_finished(self) -> None:
         """What came back while something went wrong."""
