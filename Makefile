@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build check test slow times wheel bench peers studybench evidence docs fuzz torture format lint clean
+.PHONY: help demo build check test slow times wheel bench peers studybench clusterbench evidence docs fuzz torture format lint clean
 
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -31,7 +31,7 @@ test: ## build and run the tests: optimised, in Python, fuzzed shortly
 
 slow: ## build and run the tests that are slow by nature, and those under sanitizers (half an hour)
 	@tools/setup build python browser
-	@tools/test release-slow python-slow asan asan-slow tsan-slow wheel
+	@tools/test release-slow python-slow asan asan-slow tsan-slow cluster wheel
 
 times: ## measure make check, test and slow in a fresh clone, without compiler cache (an hour)
 	@tools/times
@@ -55,6 +55,11 @@ studybench: ## time the study preset paper on a simulated market of 47 assets (m
 	@tools/setup
 	@tools/build release study_bench
 	@build/release/bench/study_bench paper
+
+clusterbench: ## time a study through Dask and Ray against threads of this machine (ten minutes)
+	@tools/setup build python
+	@tools/cluster-environment
+	@tools/bench-cluster
 
 evidence: ## print what docs/learning.md and docs/results.md show (two hours; it can be stopped)
 	@tools/setup

@@ -60,6 +60,7 @@ class Markets:
         self._store = None if out is None else _identity(Path(out) / "study.db")
         self._made: List[Path] = []  # files and folders, in the order they were made
         self._moved: List[Tuple[Path, Path]] = []  # from, to
+        self._begun = False
 
     @property
     def set_aside(self) -> List[str]:
@@ -68,6 +69,10 @@ class Markets:
 
     def __enter__(self) -> "Markets":
         return self
+
+    def begun(self) -> None:
+        """The study has its markets: whatever ends it now, they stay."""
+        self._begun = True
 
     def add(self, key: str, panel: _core.Panel, name: str) -> str:
         scratch = Path(self._scratch.name) / f"{key}.csv"
@@ -100,7 +105,7 @@ class Markets:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._scratch.cleanup()
-        if error is None or self._out is None:
+        if error is None or self._out is None or self._begun:
             return
         store = _identity(self._out / "study.db")
         refused = isinstance(error, InputError) or (self._force and store == self._store)

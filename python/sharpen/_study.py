@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, Dict, List, Literal, Optional, Sequence, Tuple, Union, overload
 
-from . import _commands, _core, _dates, _markets, _panels, _progress, _settings
+from . import _cluster, _commands, _core, _dates, _markets, _panels, _progress, _settings
 from ._core import InputError
 
 PathLike = Union[str, "os.PathLike[str]"]
@@ -123,6 +123,8 @@ def study(
     force: bool = False,
     dry_run: bool = False,
     progress: Optional[bool] = None,
+    executor: Any = None,
+    task_timeout: Optional[float] = None,
     **settings: Any,
 ) -> Union[Study, Dict[str, Any]]:
     """A grid of backtests into one file, ``out/study.db``, that can be stopped and gone on with.
@@ -140,6 +142,15 @@ def study(
     it is in ``cells`` with its reason, and ``retry=True`` tries it again. With ``dry_run`` a dict:
     cells, those that are done, failed and missing, and the trainings, minutes and gigabytes that
     what is left would take; nothing is written.
+
+    ``executor`` says who computes, with the same bits as the threads of this machine, which do
+    without it: a ``concurrent.futures.Executor`` (of a ``ProcessPoolExecutor`` the size, start
+    method and initializer are taken, and processes of its kind made), a ``distributed.Client``
+    (Dask), ``"ray"`` or ``"ray://host:port"``, an executor of submitit or what else has
+    ``submit()`` and gives jobs with ``done()`` and ``result()``. Workers need this version of
+    sharpen, and no file: this process alone writes the study. ``threads`` is then the most tasks
+    that run at a time. A worker that dies, or takes longer over a task than ``task_timeout``
+    seconds, costs that task, which is sent again; the third time it counts as failed.
     """
     lists = {name: value for name, value in settings.items() if name != "k"}
     k = settings.get("k")
@@ -158,6 +169,8 @@ def study(
         raise TypeError("study() takes either prices or returns=, not both")
     if _panels.switch("gross", gross):
         given["gross"] = "true"
+    if executor is None and task_timeout is not None:
+        raise InputError("task_timeout goes with executor; threads of this machine are waited for")
     file = "" if config is None else _panels.path_text(config, "config")
     name, value = ("returns", returns) if prices is None else ("prices", prices)
     with _markets.Markets(None if dry_run else out, force) as markets:
@@ -165,7 +178,11 @@ def study(
             place = "." if dry_run and out is None else out  # a dry run keeps nothing
             given[name] = ",".join(_markets.files_of(value, name, place, markets))
         with _progress.bar(progress) as report_to:
-            text, messages = _core.run_study(given, file, report_to)
+            if executor is None or dry_run:
+                text, messages = _core.run_study(given, file, report_to)
+            else:
+                text, messages = _cluster.run(given, file, report_to, executor, task_timeout,
+                                              _tasks_at_once(given, settings), markets.begun)
     facts = json.loads(text)
     tally = {key: value for key, value in facts.items() if key in _COUNTS}
     if dry_run:
@@ -177,6 +194,11 @@ def study(
     messages = [*markets.set_aside, *messages]
     _commands.warn(messages)
     return Study(facts["db"], tally, messages)
+
+
+def _tasks_at_once(given: Dict[str, str], settings: Dict[str, Any]) -> Optional[int]:
+    """Threads that this call asks for; those of set_threads are of this machine."""
+    return int(given["threads"]) if settings.get("threads") is not None else None
 
 
 _COUNTS = "cells done failed missing computed trainings seconds minutes gigabytes".split()

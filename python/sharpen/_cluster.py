@@ -1,0 +1,269 @@
+"""A study whose tasks are done elsewhere: one coordinator here, workers of any engine.
+
+The coordinator alone knows the study's file. It is asked for tasks and given their results, which
+are bytes both; a result is finished once it is committed.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import math
+import sys
+import time
+from collections import deque
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+
+from . import _core, _pools, _worker
+from ._core import Failure, InputError
+from ._engine import Ended, Engine, Task, in_brief
+
+_PATIENCE = 0.5  # seconds between two looks at the clock
+_GROUP = 0.05  # seconds for which results are gathered, to be committed together
+
+
+def run(
+    given: Dict[str, str],
+    config: str,
+    report: Any,
+    executor: Any,
+    task_timeout: Optional[float],
+    workers: Optional[int],
+    begun: Callable[[], None],
+) -> Tuple[str, List[str]]:
+    """As ``_core.run_study``; ``begun`` is called once the study's file is open."""
+    timeout = _seconds(task_timeout)
+    engine = engine_of(executor)
+    try:
+        at_once = _at_once(engine, workers)
+        coordinator = _core.Coordinator(given, config, report, at_once)
+        begun()
+        engine.bytes_of = coordinator.market
+        study = _Run(coordinator, engine, timeout, workers)
+        try:
+            study.to_end()
+        except BaseException:
+            _closed_anyhow(coordinator)
+            raise
+        text, messages = coordinator.close()
+        return text, [*messages, *study.messages()]
+    finally:
+        engine.close()
+
+
+def _closed_anyhow(coordinator: _core.Coordinator) -> None:
+    """The error's trace would hold it, and it the lock of the study."""
+    coordinator.stop()
+    with contextlib.suppress(Exception):  # there is an error on its way already
+        coordinator.close()
+
+
+def _at_once(engine: Engine, workers: Optional[int]) -> int:
+    """Tasks that may run at the same time."""
+    if not workers:
+        return engine.workers()
+    return min(workers, engine.workers()) if engine.bounded else workers
+
+
+def _seconds(task_timeout: Optional[float]) -> float:
+    if task_timeout is None:
+        return math.inf
+    if isinstance(task_timeout, bool) or not isinstance(task_timeout, (int, float)):
+        raise TypeError(f"task_timeout is of type {type(task_timeout).__name__}; give seconds")
+    if not task_timeout > 0.0:
+        raise InputError(f"task_timeout = {task_timeout:g} is not above 0; give seconds, or None "
+                         "to wait for as long as it takes")
+    return float(task_timeout)
+
+
+class _Run:
+    """Tasks out and back."""
+
+    def __init__(self, coordinator: _core.Coordinator, engine: Engine, timeout: float,
+                 workers: Optional[int]) -> None:
+        self._coordinator, self._engine = coordinator, engine
+        self._timeout, self._limit = timeout, workers
+        self._out: Dict[Any, Task] = {}  # by handle, the longest out first
+        self._again: Deque[Task] = deque()  # whose worker has asked for the market
+        self._deaths: Dict[int, int] = {}  # by number: of workers, that are not counted yet
+        self._short = False  # more could run, once what waits for results may begin
+        self._committed = 0.0
+        self._lost = 0
+        self._why = ""
+
+    def to_end(self) -> None:
+        try:
+            while not self._coordinator.finished():
+                self._send()
+                self._take(self._engine.ended(self._out, self._patience()))
+                self._send()  # before the disk is waited for
+                self._commit_group()
+                self._lose_overdue()
+        except BaseException:
+            self._keep_finished()
+            raise
+        finally:
+            with contextlib.suppress(Exception):  # an engine that is gone has nothing to cancel
+                for handle in self._out:
+                    self._engine.cancel(handle)
+
+    def messages(self) -> List[str]:
+        """For the user."""
+        if not self._lost:
+            return []
+        tasks = "1 task was" if self._lost == 1 else f"{self._lost} times a task was"
+        return [f"{tasks} lost and sent again; the last one: {self._why}"]
+
+    def _send(self) -> None:
+        self._short = False
+        room = _at_once(self._engine, self._limit) * self._engine.depth
+        while len(self._out) < room:
+            task = self._next()
+            self._short = task is None
+            if task is None:
+                return
+            self._out[self._engine.submit(task)] = task
+
+    def _next(self) -> Optional[Task]:
+        if self._again:
+            return self._again.popleft()
+        while True:
+            found: Any = self._coordinator.next()  # number, market and bytes
+            if found is None:
+                return None
+            task = Task(*found)
+            if not self._deaths.get(task.number):
+                return task
+            self._deaths[task.number] -= 1  # one of those that it has cost already
+            self._coordinator.lost(task.number, self._why)
+
+    def _patience(self) -> float:
+        if not self._out and not self._coordinator.waiting() and not self._coordinator.finished():
+            raise Failure("the study has tasks left but none to begin with; this is an error of "
+                          "Sharpen, what is finished is kept")
+        if not self._out:
+            return 0.0
+        return min(_GROUP if self._coordinator.waiting() else _PATIENCE, self._timeout / 4.0)
+
+    def _take(self, ended: List[Ended]) -> None:
+        stop: Optional[Exception] = None
+        for found in ended:
+            task = self._out.pop(found.handle, None)
+            if task is not None:  # else it came too late
+                stop = self._took(task, found) or stop
+        if stop is not None:
+            raise stop
+
+    def _took(self, task: Task, found: Ended) -> Optional[Exception]:
+        """What the study has to stop for."""
+        if found.stop is not None:
+            return found.stop
+        if found.error is not None:
+            missing = _missing(found.error)
+            if missing is not None:
+                return missing
+            self._lose(task, f"its worker was lost: {in_brief(found.error)}", found.deaths)
+            return None
+        kind, payload, program = _read(found.answer)
+        if kind == _worker.RESULT and isinstance(payload, bytes):
+            refused = self._coordinator.put(task.number, payload)
+            if refused:
+                self._lose(task, f"its result was refused: {refused}")
+        elif kind == _worker.NEEDS_MARKET:
+            task.with_market = True
+            self._again.append(task)
+        elif kind == _worker.REFUSED and program != _core.program():
+            return InputError(str(payload))
+        else:
+            self._lose(task, f"its worker gave no result: {str(payload)[:200]}")
+        return None
+
+    def _lose(self, task: Task, why: str, deaths: int = 1) -> None:
+        self._lost, self._why = self._lost + 1, why
+        self._deaths[task.number] = deaths - 1
+        self._coordinator.lost(task.number, why)
+
+    def _lose_overdue(self) -> None:
+        if self._timeout == math.inf:
+            return
+        now = time.monotonic()
+        for handle in self._engine.running(list(self._out)):
+            task = self._out[handle]
+            if task.began is None:
+                task.began = now
+            elif now - task.began > self._timeout:
+                del self._out[handle]
+                self._engine.kill(handle)
+                self._lose(task, f"it took longer than task_timeout = {self._timeout:g} seconds")
+
+    def _commit_group(self) -> None:
+        if self._short or time.monotonic() - self._committed > _GROUP:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self._coordinator.waiting():
+            self._coordinator.commit()
+            self._committed = time.monotonic()
+
+    def _keep_finished(self) -> None:
+        """What came back while something went wrong."""
+        ended: List[Ended] = []
+        with contextlib.suppress(Exception):  # what went wrong may be the engine
+            ended = self._engine.ended(list(self._out), 0.0)
+        for found in ended:
+            task = self._out.pop(found.handle, None)
+            kind, payload, _ = _read(found.answer)
+            if task is not None and kind == _worker.RESULT and isinstance(payload, bytes):
+                self._coordinator.put(task.number, payload)
+        self._commit()
+
+
+def _read(answer: Any) -> Tuple[Any, Any, Any]:
+    if isinstance(answer, tuple) and len(answer) == 3:
+        return answer
+    return None, "it answered with something else", None
+
+
+def _missing(error: Optional[BaseException]) -> Optional[Exception]:
+    """A worker without Sharpen will not have it the next time either."""
+    while error is not None:
+        if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "sharpen":
+            return InputError(f"a worker cannot import what it needs ({in_brief(error)}); install "
+                              f"sharpen {_core.version} where the workers are")
+        error = error.__cause__
+    return None
+
+
+def engine_of(executor: Any) -> Engine:
+    """The adapter of what a user gave."""
+    if isinstance(executor, str):
+        return _by_name(executor)
+    if type(executor) is ProcessPoolExecutor:
+        return _pools.Processes(executor)
+    if isinstance(executor, concurrent.futures.Executor):
+        return _pools.Pool(executor)
+    distributed = sys.modules.get("distributed")  # who has a client has imported it
+    if distributed is not None and isinstance(executor, distributed.Client):
+        from . import _dask
+
+        return _dask.Dask(executor)
+    if callable(getattr(executor, "submit", None)) and not isinstance(executor, type):
+        return _pools.Jobs(executor)
+    raise TypeError(
+        f"executor is of type {type(executor).__name__}, which has no submit(); give a "
+        "concurrent.futures.Executor, a distributed.Client, an executor of submitit, or 'ray'"
+    )
+
+
+def _by_name(name: str) -> Engine:
+    if name in ("ray", "auto") or name.startswith("ray://"):
+        from . import _ray
+
+        return _ray.Ray(name)
+    if name == "dask" or name.startswith(("tcp://", "tls://")):
+        raise InputError(f"executor = {name!r}: for Dask give distributed.Client(...), connected to "
+                         "its scheduler (pip install 'sharpen[dask]')")
+    hint = _core.did_you_mean(name, ["ray", "auto"])
+    raise InputError(f"executor = {name!r} is no executor{hint}; give 'ray', 'ray://HOST:10001', or "
+                     "an object that has submit()")

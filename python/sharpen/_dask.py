@@ -1,0 +1,111 @@
+"""Dask as the engine of a study."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+import uuid
+from typing import Any, Dict, Iterable, List, Optional, Sequence
+
+from . import _worker
+from ._core import Failure, InputError
+from ._engine import Ended, Engine, Task
+
+_PATIENCE = 60.0  # seconds for a result that is done to arrive
+
+
+class Dask(Engine):
+    """A distributed.Client. A market is a task of its own, whose result Dask brings to a worker once
+    and makes again if those who have it die."""
+
+    def __init__(self, client: Any) -> None:
+        super().__init__()
+        if client.asynchronous:
+            raise InputError("executor is an asynchronous client; give distributed.Client(...) "
+                             "without asynchronous=True")
+        self._client = client
+        self._key = f"sharpen-{uuid.uuid4().hex[:12]}"
+        self._markets: Dict[str, Any] = {}
+        self._tasks = 0
+        self._workers, self._counted = 0, -float("inf")
+        self.workers()
+
+    def workers(self) -> int:
+        """Clusters grow and shrink; one that has no worker yet gets tasks to wait for one."""
+        if time.monotonic() - self._counted > 2.0:
+            gone = self._gone()
+            if gone is not None:
+                raise gone
+            self._workers = sum(self._client.nthreads().values())
+            self._counted = time.monotonic()
+        return max(1, self._workers)
+
+    def _gone(self) -> Optional[Exception]:
+        if self._client.status == "running":
+            return None
+        return Failure(f"executor: Dask's scheduler is not there (the client is "
+                       f"{self._client.status}); start it, and give a client that is connected")
+
+    def submit(self, task: Task) -> Any:
+        import dask
+
+        # Dask warns of tasks that carry much; ours carry what no worker could load itself.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+            self._tasks += 1
+            return self._watched(self._client.submit(
+                _worker.run, task.data, task.market, self._market(task.market),
+                key=f"{self._key}-task-{self._tasks}", pure=False, retries=0,
+            ))
+
+    def _market(self, market: str) -> Any:
+        if market not in self._markets:
+            self._markets[market] = self._client.submit(
+                _worker.same, self.bytes_of(market),
+                key=f"{self._key}-market-{len(self._markets)}", pure=False,
+            )
+        return self._markets[market]
+
+    def ended(self, handles: Iterable[Any], seconds: float) -> List[Ended]:
+        done = self._drained(seconds)
+        return self._client.sync(self._outcomes, done) if done else []
+
+    async def _outcomes(self, handles: List[Any]) -> List[Ended]:
+        """All at once, as each is a question to the scheduler."""
+        return list(await asyncio.gather(*(self._answered(handle) for handle in handles)))
+
+    async def _answered(self, handle: Any) -> Ended:
+        try:
+            found = self._client.gather([handle], asynchronous=True)
+            return Ended(handle, (await asyncio.wait_for(found, _PATIENCE))[0])
+        except Exception as error:
+            # Dask has tried it on other workers already, and says on how many.
+            deaths = 1 + int(getattr(error, "allowed_failures", 0))
+            return Ended(handle, error=error, deaths=deaths, stop=self._gone())
+
+    def running(self, handles: Sequence[Any]) -> List[Any]:
+        """Of each worker the first ones that it was sent: while it is started again, none."""
+        place = {handle.key: number for number, handle in enumerate(handles)}
+        threads = self._client.nthreads()
+        found: List[Any] = []
+        for worker, keys in self._client.processing().items():
+            ours = sorted(place[key] for key in keys if key in place)
+            found.extend(handles[number] for number in ours[: threads.get(worker, 0)])
+        return found
+
+    def kill(self, handle: Any) -> None:
+        """What runs stops only with its worker, which a nanny must start again. That takes seconds,
+        for which nobody waits."""
+        on = [worker for worker, keys in self._client.processing().items() if handle.key in keys]
+        self.cancel(handle)
+        if on:
+            threading.Thread(target=self._restart, args=(on,), daemon=True).start()
+
+    def _restart(self, workers: List[str]) -> None:
+        try:
+            self._client.restart_workers(workers, raise_for_error=False)
+        except Exception:
+            pass  # no nanny: the worker stays at it, and nobody waits for what it finds
+
+    def close(self) -> None:
+        self._markets.clear()

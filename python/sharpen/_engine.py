@@ -1,0 +1,99 @@
+"""What a study asks of those who compute its tasks: adapters are in _pools, _dask and _ray.
+
+An engine is told by ``submit`` and asked by ``ended``; how a market gets to a worker is its own
+affair. An exception that ``submit`` or ``workers`` raises means that it can do nothing more.
+"""
+
+from __future__ import annotations
+
+import queue
+from typing import Any, Callable, Iterable, List, Optional, Sequence
+
+
+class Task:
+    """A task that is out, and since when it is believed to run."""
+
+    def __init__(self, number: int, market: str, data: bytes) -> None:
+        self.number, self.market, self.data = number, market, data
+        self.with_market = False  # a worker has asked for it
+        self.began: Optional[float] = None
+
+
+class Ended:
+    """A task that came back: what its worker answered, or why it did not."""
+
+    def __init__(
+        self,
+        handle: Any,
+        answer: Any = None,
+        error: Optional[BaseException] = None,
+        deaths: int = 1,
+        stop: Optional[Exception] = None,
+    ) -> None:
+        self.handle, self.answer, self.error = handle, answer, error
+        self.deaths = deaths  # of an error: workers that the task has cost
+        self.stop = stop  # the engine has ended, not only the task
+
+
+class Engine:
+    """Of futures that tell when they are done."""
+
+    depth = 2  # tasks out for each worker, so that none waits for the coordinator
+    bounded = True  # by its workers; False: it queues, and runs as many as it likes
+
+    def __init__(self) -> None:
+        self.bytes_of: Callable[[str], bytes]  # of a market, by its hash; set before the first task
+        self._done: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+
+    def workers(self) -> int:
+        """That are there now."""
+        raise NotImplementedError
+
+    def submit(self, task: Task) -> Any:
+        """Its handle."""
+        raise NotImplementedError
+
+    def ended(self, handles: Iterable[Any], seconds: float) -> List[Ended]:
+        """Those that have come back; waits for the first so long."""
+        return [self._outcome(handle) for handle in self._drained(seconds)]
+
+    def running(self, handles: Sequence[Any]) -> Sequence[Any]:
+        """Those that have begun: tasks begin in the order in which they were sent."""
+        return handles[: self.workers()]
+
+    def cancel(self, handle: Any) -> None:
+        """Nobody waits for it any more: it need not begin."""
+        handle.cancel()
+
+    def kill(self, handle: Any) -> None:
+        """Nor may it go on, where that can be helped."""
+        self.cancel(handle)
+
+    def close(self) -> None:
+        """What was made for the study goes."""
+
+    def _watched(self, future: Any) -> Any:
+        future.add_done_callback(self._done.put)
+        return future
+
+    def _drained(self, seconds: float) -> List[Any]:
+        found: List[Any] = []
+        try:
+            found.append(self._done.get(timeout=seconds) if seconds > 0.0 else
+                         self._done.get_nowait())
+            while True:
+                found.append(self._done.get_nowait())
+        except queue.Empty:
+            return found
+
+    def _outcome(self, handle: Any) -> Ended:
+        if handle.cancelled():
+            return Ended(handle, error=RuntimeError("it was cancelled"))
+        error = handle.exception()
+        return Ended(handle, error=error) if error is not None else Ended(handle, handle.result())
+
+
+def in_brief(error: BaseException) -> str:
+    """The first line of an error."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

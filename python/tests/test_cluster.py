@@ -1,0 +1,403 @@
+"""sharpen.study with executors: the same bits as one thread, whatever happens to the workers."""
+
+import multiprocessing
+import os
+import signal
+import struct
+import sys
+import threading
+import zlib
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+
+import sharpen
+from sharpen import _core, _worker
+
+GRID = dict(k=[2, 3], frameworks=["rolling", "dfl"], optimizers=["swap", "equal"], lookback=40,
+            epochs=2, seeds=2, progress=False)
+TASKS = 14  # 8 cells, 4 trainings, perfect foresight for each k
+
+
+@pytest.fixture(scope="module")
+def market():
+    return sharpen.simulate(assets=6, days=220, seed=2, predictability=0.3)
+
+
+@pytest.fixture(scope="module")
+def study(market):
+    return lambda out, **arguments: sharpen.study({"small": market}, **GRID, out=out, **arguments)
+
+
+def tables(study):
+    """The report's figures, but for what the clock said."""
+    text = study.report(replications=100, progress=False).text("csv")
+    return [line for line in text.splitlines() if ",seconds," not in line]
+
+
+@pytest.fixture(scope="module")
+def alone(study, tmp_path_factory):
+    return tables(study(tmp_path_factory.mktemp("alone"), threads=1))
+
+
+class Here(Executor):
+    """Runs a task when it is submitted; `disturb(number, run, future)` may do something else, and
+    answers whether it has."""
+
+    _max_workers = 2
+
+    def __init__(self, disturb=lambda number, run, future: False):
+        self.disturb, self.count = disturb, 0
+
+    def submit(self, function, *arguments, **keywords):
+        future, self.count = Future(), self.count + 1
+        run = lambda: function(*arguments, **keywords)  # noqa: E731
+        if not self.disturb(self.count, run, future):
+            future.set_result(run())
+        return future
+
+
+POOLS = {
+    "here": Here,
+    "one thread": lambda: ThreadPoolExecutor(1),
+    "threads": lambda: ThreadPoolExecutor(3),
+    "processes": lambda: ProcessPoolExecutor(2),
+    "spawned": lambda: ProcessPoolExecutor(2, multiprocessing.get_context("spawn")),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_every_executor_gives_the_bits_of_one_thread(study, alone, tmp_path, name):
+    with POOLS[name]() as pool:
+        found = study(tmp_path, executor=pool)
+    assert tables(found) == alone and found.warnings == []
+    assert found.tally["done"] == found.tally["computed"] == 8 and found.tally["trainings"] == 4
+
+
+def test_threads_bound_the_tasks_at_a_time(study, alone, tmp_path):
+    running, most, lock = 0, 0, threading.Lock()
+
+    class Counting(ThreadPoolExecutor):
+        def submit(self, function, *arguments):
+            def counted():
+                nonlocal running, most
+                with lock:
+                    running, most = running + 1, max(most, running + 1)
+                try:
+                    return function(*arguments)
+                finally:
+                    with lock:
+                        running -= 1
+
+            return super().submit(counted)
+
+    with Counting(8) as pool:
+        assert tables(study(tmp_path, executor=pool, threads=1)) == alone
+    assert 1 <= most <= 2  # one that runs, and one that waits for its worker
+
+
+def test_a_worker_that_has_lost_its_market_asks_for_it(study, alone, tmp_path):
+    asked = []
+
+    def forget(number, run, future):
+        _worker._markets.clear()
+        answer = run()
+        asked.append(answer[0] == _worker.NEEDS_MARKET)
+        future.set_result(answer)
+        return True
+
+    assert tables(study(tmp_path, executor=Here(forget))) == alone
+    assert any(asked) and not all(asked)
+
+
+def test_a_worker_keeps_a_few_markets(study, market, tmp_path):
+    many = {f"m{i}": market.iloc[i:] for i in range(_worker._MARKETS_KEPT + 2)}
+    settings = dict(k=2, frameworks="rolling", optimizers=["swap", "equal"], lookback=40,
+                    progress=False)
+    found = sharpen.study(many, **settings, out=tmp_path, executor=Here())
+    assert found.tally["done"] == 2 * len(many)
+    assert len(_worker._markets) == _worker._MARKETS_KEPT
+
+
+def once(numbers, do):
+    """A disturbance of some tasks only."""
+    return lambda number, run, future: number in numbers and (do(run, future) or True)
+
+
+def dies(run, future):
+    future.set_exception(RuntimeError("the worker has died"))
+
+
+def damages(run, future):
+    kind, data, program = run()
+    future.set_result((kind, data[:40] + bytes([data[40] ^ 1]) + data[41:], program))
+
+
+def cuts(run, future):
+    kind, data, program = run()
+    future.set_result((kind, data[: len(data) // 2], program))
+
+
+def answers_nonsense(run, future):
+    future.set_result("yes")
+
+
+def is_cancelled(run, future):
+    future.cancel()
+
+
+@pytest.mark.parametrize("fault", [dies, damages, cuts, answers_nonsense, is_cancelled])
+def test_a_fault_costs_its_task_only(study, alone, tmp_path, fault):
+    executor = Here(once({1, 4, 7}, fault))
+    with pytest.warns(sharpen.SharpenWarning, match="3 times a task was lost and sent again"):
+        found = study(tmp_path, executor=executor)
+    assert tables(found) == alone and found.tally["failed"] == 0
+    assert executor.count == TASKS + 3
+
+
+def test_results_of_other_tasks_are_refused(study, alone, tmp_path):
+    kept = []
+
+    def mix_up(number, run, future):
+        kept.append(run())
+        future.set_result(kept[0] if number == 3 else kept[-1])
+        return True
+
+    with pytest.warns(sharpen.SharpenWarning, match="1 task was lost.*another task"):
+        assert tables(study(tmp_path, executor=Here(mix_up))) == alone
+
+
+def test_a_task_that_is_lost_three_times_has_failed(study, alone, tmp_path):
+    """And is tried again by retry."""
+    executor = Here(lambda number, run, future: number > TASKS - 2 and (dies(run, future) or True))
+    with pytest.warns(sharpen.SharpenWarning, match="cells failed"):
+        found = study(tmp_path, executor=executor)
+    failed = found.cells[found.cells["state"] == "failed"]
+    assert 0 < len(failed) < 8
+    assert failed["reason"].str.contains("lost 3 times.*the worker has died").all()
+    with pytest.warns(sharpen.SharpenWarning, match="cells failed"):  # as it was
+        assert study(tmp_path, executor=Here()).tally["computed"] == 0
+    again = study(tmp_path, executor=Here(), retry=True)
+    assert tables(again) == alone and again.tally["computed"] == len(failed)
+
+
+def test_a_task_that_hangs_is_sent_again_and_what_it_finds_late_is_not_heard(study, alone, tmp_path):
+    late = []
+
+    def hang(number, run, future):
+        if number > TASKS and len(late) == 2:  # a task is sent again: the first one was given up
+            run_late, hung = late.pop(0)
+            hung.set_result(run_late())
+        if number not in (2, 5):
+            return False
+        future.set_running_or_notify_cancel()
+        late.append((run, future))
+        return True
+
+    with pytest.warns(sharpen.SharpenWarning, match="2 times.*longer than task_timeout = 0.2"):
+        found = study(tmp_path, executor=Here(hang), task_timeout=0.2)
+    assert tables(found) == alone and len(late) == 1
+
+
+def kills_its_process(marks, count):
+    """In place of run_task: the first ones die by SIGKILL, each leaving a mark."""
+    real = _core.run_task
+
+    def run_task(*arguments):
+        for number in range(count):
+            try:
+                os.close(os.open(marks / str(number), os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                continue
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments)
+
+    return run_task
+
+
+def test_processes_that_are_killed_are_replaced(study, alone, tmp_path, monkeypatch):
+    monkeypatch.setattr(_core, "run_task", kills_its_process(tmp_path, 2))
+    pool = ProcessPoolExecutor(2, multiprocessing.get_context("fork"))
+    with pytest.warns(sharpen.SharpenWarning, match="lost and sent again.*BrokenProcessPool"):
+        found = study(tmp_path / "s", executor=pool)
+    assert tables(found) == alone
+
+
+def test_a_task_that_kills_three_processes_takes_no_other_with_it(study, tmp_path, monkeypatch):
+    real = _core.run_task
+
+    def run_task(task, *arguments):
+        if b"equal" in task:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(task, *arguments)
+
+    monkeypatch.setattr(_core, "run_task", run_task)
+    pool = ProcessPoolExecutor(2, multiprocessing.get_context("fork"))
+    with pytest.warns(sharpen.SharpenWarning, match="2 of 8 cells failed"):
+        found = study(tmp_path, executor=pool)
+    assert set(found.cells[found.cells["state"] == "failed"]["method"]) == {"equal"}
+
+
+def test_processes_that_hang_are_killed(study, alone, tmp_path, monkeypatch):
+    real, mark = _core.run_task, tmp_path / "hung"
+
+    def run_task(*arguments):
+        if not mark.exists():
+            mark.touch()
+            signal.pause()
+        return real(*arguments)
+
+    monkeypatch.setattr(_core, "run_task", run_task)
+    pool = ProcessPoolExecutor(1, multiprocessing.get_context("fork"))
+    with pytest.warns(sharpen.SharpenWarning, match="task_timeout"):
+        found = study(tmp_path / "s", executor=pool, task_timeout=1)
+    assert tables(found) == alone
+
+
+def of_version(data, version):
+    """The bytes of a task as another version would have written them."""
+    body = data[:-4].replace(sharpen.__version__.encode(), version.encode())
+    assert body != data[:-4]
+    return body + struct.pack("<I", zlib.crc32(body))
+
+
+def test_a_worker_of_another_version_stops_the_study(study, alone, tmp_path):
+    """With both named; what is finished is kept, and so are the markets beside it."""
+    other = "9" + sharpen.__version__[1:]
+
+    class Foreign(Here):
+        def submit(self, function, task, *rest):
+            if self.count < 10:
+                return super().submit(function, task, *rest)
+            future = Future()
+            kind, text, _ = function(of_version(task, other), *rest)
+            future.set_result((kind, text, f"sharpen {other}"))
+            return future
+
+    with pytest.raises(sharpen.InputError) as caught:
+        study(tmp_path, executor=Foreign())
+    assert other in str(caught.value) and f"sharpen {sharpen.__version__}" in str(caught.value)
+    assert (tmp_path / "small.csv").exists()
+    before = sharpen.Study.load(tmp_path).cells["state"].eq("done").sum()
+    assert before > 0
+    again = study(tmp_path, executor=Here())
+    assert tables(again) == alone and again.tally["computed"] == 8 - before
+
+
+def test_a_worker_without_sharpen_stops_the_study(study, tmp_path):
+    def missing(run, future):
+        future.set_exception(ModuleNotFoundError("No module named 'sharpen'", name="sharpen"))
+
+    with pytest.raises(sharpen.InputError, match="install sharpen .* where the workers are"):
+        study(tmp_path, executor=Here(once({3}, missing)))
+
+
+def test_ctrl_c_keeps_what_is_finished(study, alone, tmp_path):
+    def interrupt(run, future):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        study(tmp_path, executor=Here(once({10}, interrupt)))
+    found = sharpen.Study.load(tmp_path)
+    done = found.cells["state"].eq("done").sum()
+    assert 0 < done < 8
+    again = study(tmp_path, executor=Here())  # while the error is held: it holds no lock
+    assert tables(again) == alone and again.tally["computed"] == 8 - done
+    del caught
+
+
+def test_an_executor_that_breaks_ends_the_study_with_a_sentence(study, alone, tmp_path):
+    pool = ThreadPoolExecutor(1)
+    count = 0
+
+    def submit(*arguments, real=pool.submit):
+        nonlocal count
+        count += 1
+        if count == 9:
+            pool.shutdown(wait=True)
+        return real(*arguments)
+
+    pool.submit = submit
+    with pytest.raises(sharpen.Failure, match="takes no more tasks.*go on with the same call"):
+        study(tmp_path, executor=pool)
+    assert sharpen.Study.load(tmp_path).cells["state"].eq("done").any()
+    assert tables(study(tmp_path, executor=Here())) == alone
+
+
+def test_jobs_need_only_say_when_they_are_done(study, alone, tmp_path):
+    """As submitit's, which are no futures."""
+
+    class Job:
+        def __init__(self, run):
+            self.run, self.asked = run, 0
+
+        def done(self):
+            self.asked += 1
+            return self.asked > 1
+
+        def result(self):
+            return self.run()
+
+    class Queue:
+        def submit(self, function, *arguments):
+            return Job(lambda: function(*arguments))
+
+    assert tables(study(tmp_path, executor=Queue())) == alone
+
+
+def breaks_as_it_begins():
+    raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    "arguments, error, message",
+    [
+        (dict(executor=3), TypeError, "executor is of type int.*has no submit"),
+        (dict(executor=ThreadPoolExecutor), TypeError, "executor is of type .*no submit"),
+        (dict(executor="rya"), sharpen.InputError, "executor = 'rya'.*did you mean ray"),
+        (dict(executor="dask"), sharpen.InputError, r"distributed.Client.*sharpen\[dask\]"),
+        (dict(executor="tcp://host:8786"), sharpen.InputError, "give distributed.Client"),
+        (dict(executor=Here(), task_timeout="1"), TypeError, "task_timeout is of type str"),
+        (dict(executor=Here(), task_timeout=True), TypeError, "task_timeout is of type bool"),
+        (dict(executor=Here(), task_timeout=0), sharpen.InputError, "task_timeout = 0 is not"),
+        (dict(executor=Here(), task_timeout=float("nan")), sharpen.InputError, "task_timeout"),
+        (dict(task_timeout=5), sharpen.InputError, "task_timeout goes with executor"),
+        (dict(executor=Here(), threads=-1), sharpen.InputError, "threads"),
+        (dict(executor=ProcessPoolExecutor(1, initializer=breaks_as_it_begins)), sharpen.Failure,
+         "processes end as they begin"),
+    ],
+)
+def test_what_is_no_executor_is_said_before_anything_is_made(study, tmp_path, arguments, error,
+                                                             message):
+    with pytest.raises(error, match=message):
+        study(tmp_path / "s", **arguments)
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_package_that_is_missing_is_named(study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ImportError, match=r"pip install 'sharpen\[ray\]'"):
+        study(tmp_path / "s", executor="ray")
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_dry_run_needs_no_executor(study, tmp_path):
+    assert study(tmp_path / "s", executor=Here(), dry_run=True)["cells"] == 8
+
+
+def test_progress_tells_the_worker_hours(study, tmp_path, monkeypatch):
+    from sharpen import _progress
+
+    seen = []
+
+    class Bar(_progress.Bar):
+        def __init__(self):
+            super().__init__(None)
+
+        def __call__(self, stage, done, total, note):
+            seen.append((done, total, note))
+
+    monkeypatch.setattr(_progress, "bar", lambda progress: Bar())
+    study(tmp_path, executor=Here())
+    done, total, note = seen[-1]
+    assert done == pytest.approx(total) and "8 of 8 cells" in note and "worker-hours" in note
