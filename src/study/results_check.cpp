@@ -68,6 +68,11 @@ std::string spelled(const CellKey& key) {
 }
 
 void check_results(const Results& results) {
+  const Shard& shard = results.shard;
+  require(shard.of >= 1 && shard.of <= static_cast<Index>(kMostCells) && shard.part >= 1 &&
+              shard.part <= shard.of && results.shard_cells >= 0 &&
+              results.shard_cells <= static_cast<Index>(results.cells.size()),
+          "its part of the study is none");
   const std::size_t methods = results.methods.size();
   if (methods > kMostMethods)
     throw Misfit(fmt::format("it has {} methods, more than {}", methods, kMostMethods));

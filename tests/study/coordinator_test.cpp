@@ -15,11 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const Plan& plan() {
-  static const Plan planned = plan_of(kTaskStudy);
-  return planned;
-}
-
 const Results& by_threads() {
   static const Results found = [] {
     const Folder folder;

@@ -19,6 +19,11 @@ inline const std::string kTaskStudy =
     "[[method]]\nframework = \"dfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
     "[[method]]\noptimizer = \"equal\"\n";
 
+inline const Plan& plan() {
+  static const Plan planned = plan_of(kTaskStudy);
+  return planned;
+}
+
 // Cell by cell and bit by bit; not the seconds.
 inline void expect_same_study(const Results& a, const Results& b) {
   ASSERT_EQ(a.cells.size(), b.cells.size());

@@ -1,0 +1,236 @@
+#include "sharpen/study/shard.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "sharpen/base/error.hpp"
+#include "sharpen/study/merge.hpp"
+#include "sharpen/study/run.hpp"
+#include "study/task_study.hpp"
+
+namespace sharpen::study {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Plan part_of(const Plan& whole, const Shard& shard) {
+  Plan out = whole;
+  const std::vector<bool> mine = cells_in(whole, shard);
+  out.results.shard = shard;
+  out.results.shard_cells = std::ranges::count(mine, true);
+  return out;
+}
+
+Tally compute(const Plan& whole, const Shard& shard, const fs::path& file) {
+  const Plan part = part_of(whole, shard);
+  Store store(file, part.results);
+  return run_study(part, store, {.threads = 2, .shard = shard}, Log());
+}
+
+// The parts of the small study, cut into so many, and the study in one piece.
+struct Parts {
+  Folder folder;
+  std::vector<fs::path> files;
+
+  explicit Parts(Index count) {
+    for (Index part = 1; part <= count; ++part) {
+      files.push_back(folder / ("part" + std::to_string(part) + ".db"));
+      compute(plan(), {part, count}, files.back());
+    }
+  }
+  fs::path whole() const { return folder / "whole/study.db"; }
+  Merged merged(const MergeSettings& settings = {}) const {
+    return merge(files, whole(), settings, Log());
+  }
+  std::string refusal(const MergeSettings& settings = {}) const {
+    try {
+      merged(settings);
+    } catch (const InputError& error) {
+      EXPECT_FALSE(fs::exists(whole().parent_path()));
+      return error.what();
+    }
+    return "";
+  }
+};
+
+const Results& in_one_piece() {
+  static const Results found = [] {
+    const Folder folder;
+    compute(plan(), {}, folder / "study.db");
+    return read_store(folder / "study.db");
+  }();
+  return found;
+}
+
+TEST(Shard, IsReadFromItsText) {
+  EXPECT_EQ(shard_of("3/100"), (Shard{3, 100}));
+  EXPECT_EQ(shard_of("3/100").text(), "3/100");
+  EXPECT_TRUE(shard_of("").whole());
+  for (const char* wrong : {"0/3", "4/3", "a/b", "1/0", "1", "1/", "/3", "1/3x", " 1/3", "-1/3",
+                            "1/2/3", "1/99999999", "1/99999999999999999999"}) {
+    try {
+      shard_of(wrong);
+      ADD_FAILURE() << wrong;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("write I/N, such as 3/100")) << wrong;
+    }
+  }
+}
+
+TEST(Shard, EveryCellIsInOnePart) {
+  for (const Index parts : {1, 2, 3, 7, 1000}) {
+    const std::vector<Index> found = cut(plan(), parts);
+    ASSERT_EQ(found.size(), plan().results.cells.size());
+    EXPECT_THAT(found, ::testing::Each(AllOf(::testing::Ge(1), ::testing::Le(parts))));
+    EXPECT_EQ(cut(plan(), parts), found);
+    const std::vector<bool> first = cells_in(plan(), {1, parts});
+    EXPECT_EQ(std::ranges::count(first, true), std::ranges::count(found, 1));
+  }
+}
+
+TEST(Shard, NoTrainingIsDoneTwiceWhereThatCanBeAvoided) {
+  const std::vector<Index> parts = cut(plan(), 2);
+  std::map<std::string, std::set<Index>> by_training;
+  for (std::size_t cell = 0; cell < parts.size(); ++cell)
+    if (const std::string key = training_key(plan(), static_cast<Index>(cell)); !key.empty())
+      by_training[key].insert(parts[cell]);
+  for (const auto& [key, where] : by_training) EXPECT_EQ(where.size(), 1u) << key;
+  EXPECT_THAT(std::set(parts.begin(), parts.end()), ElementsAre(1, 2));
+}
+
+TEST(Merge, GivesTheStudyInOnePiece) {
+  for (const Index count : {2, 3}) {
+    Parts parts(count);
+    std::ranges::reverse(parts.files);
+    parts.files.push_back(parts.files.front());  // twice is fine
+    const Merged merged = parts.merged();
+    EXPECT_EQ(merged.parts, count);
+    EXPECT_EQ(merged.done, merged.cells);
+    const Results whole = read_store(parts.whole());
+    EXPECT_TRUE(whole.shard.whole());
+    expect_same_study(whole, in_one_piece());
+  }
+}
+
+TEST(Merge, SlowGivesTheStudyInOnePieceForAnyCutAndOrder) {
+  for (const Index count : {1, 2, 3, 4, 5}) {
+    Parts parts(count);
+    std::ranges::sort(parts.files);
+    do {
+      fs::remove_all(parts.whole().parent_path());
+      parts.merged();
+      expect_same_study(read_store(parts.whole()), in_one_piece());
+    } while (count < 5 && std::ranges::next_permutation(parts.files).found);
+  }
+}
+
+TEST(Merge, IsGoneOnWithAsAWhole) {
+  Parts parts(3);
+  parts.files.erase(parts.files.begin() + 1);
+  const Merged merged = parts.merged({.partial = true});
+  EXPECT_THAT(merged.missing_parts, ElementsAre("2/3"));
+  EXPECT_GT(merged.missing, 0);
+  const Tally tally = compute(plan(), {}, parts.whole());
+  EXPECT_EQ(tally.computed, merged.missing);
+  expect_same_study(read_store(parts.whole()), in_one_piece());
+}
+
+TEST(Merge, NamesWhatIsMissing) {
+  Parts parts(3);
+  parts.files.erase(parts.files.begin() + 1);
+  EXPECT_THAT(parts.refusal(), AllOf(HasSubstr("part 2/3 of the study is missing"),
+                                     HasSubstr("study --shard 2/3"), HasSubstr("--partial")));
+  // A part that was interrupted.
+  parts.files.push_back(parts.folder / "begun.db");
+  { Store begun(parts.files.back(), part_of(plan(), {2, 3}).results); }
+  EXPECT_THAT(parts.refusal(), AllOf(HasSubstr("begun.db"), HasSubstr("are missing")));
+}
+
+TEST(Merge, RefusesPartsOfOtherStudies) {
+  Parts parts(2);
+  const auto refusal_with = [&](const Plan& other, const Shard& shard) {
+    const fs::path file = parts.folder / "other.db";
+    fs::remove(file);
+    { Store store(file, part_of(other, shard).results); }
+    Parts with(0);
+    with.files = parts.files;
+    with.files.push_back(file);
+    return with.refusal();
+  };
+  Plan other = plan();
+  other.results.methods[0].settings += "shrinkage = 0.5\n";
+  EXPECT_THAT(refusal_with(other, {2, 2}), HasSubstr("other settings"));
+  other = plan();
+  other.results.markets[0].checksum = "crc32:00000000:1";
+  EXPECT_THAT(refusal_with(other, {2, 2}), HasSubstr("is not the data it was"));
+  other = plan();
+  other.results.versions[0].second = "9.9.9";
+  EXPECT_THAT(refusal_with(other, {2, 2}), AllOf(HasSubstr("other programs"), HasSubstr("9.9.9")));
+  EXPECT_THAT(refusal_with(plan(), {2, 4}), HasSubstr("cut into"));
+  other = plan();
+  other.results.cells.pop_back();
+  EXPECT_THAT(refusal_with(other, {2, 2}), HasSubstr("only one of them has"));
+}
+
+TEST(Merge, TheSameCellMustBeTheSameBits) {
+  Parts parts(2);
+  const Results found = read_store(parts.files[0]);
+  const auto done = std::ranges::find(found.cells, CellState::done, &Cell::state);
+  const Index cell = done - found.cells.begin();
+  Cell changed = *done;
+  changed.run.returns[3] = std::nextafter(changed.run.returns[3], 1.0);
+  parts.files.push_back(parts.folder / "third.db");
+  {
+    Store store(parts.files.back(), part_of(plan(), {2, 2}).results);
+    store.write_done(cell, changed);
+  }
+  EXPECT_THAT(parts.refusal({.partial = true}),
+              AllOf(HasSubstr("other numbers for the cell of market"), HasSubstr("third.db")));
+}
+
+TEST(Merge, ACellThatFailedInOnePartIsDoneIfAnotherHasIt) {
+  Parts parts(2);
+  const Results found = read_store(parts.files[0]);
+  const Index cell =
+      std::ranges::find(found.cells, CellState::done, &Cell::state) - found.cells.begin();
+  parts.files.push_back(parts.folder / "failed.db");
+  {
+    Store store(parts.files.back(), part_of(plan(), {1, 2}).results);
+    store.write_failed(cell, "no memory", 1.0);
+  }
+  EXPECT_EQ(parts.merged({.partial = true}).failed, 0);
+  expect_same_study(read_store(parts.whole()), in_one_piece());
+}
+
+TEST(Merge, LeavesWhatIsThere) {
+  const Parts parts(1);
+  parts.merged();
+  EXPECT_THROW(parts.merged(), InputError);
+  const Merged again = parts.merged({.force = true});
+  EXPECT_THAT(again.warnings, ElementsAre(HasSubstr("study-1.db")));
+  EXPECT_TRUE(fs::exists(parts.whole().parent_path() / "study-1.db"));
+}
+
+TEST(Shard, AnotherPartIsRefusedInTheSameFolder) {
+  const Folder folder;
+  const fs::path file = folder / "study.db";
+  { Store store(file, part_of(plan(), {1, 3}).results); }
+  { Store store(file, part_of(plan(), {1, 3}).results); }
+  for (const Shard other : {Shard{2, 3}, Shard{1, 2}, Shard{}}) {
+    try {
+      Store store(file, part_of(plan(), other).results);
+      ADD_FAILURE();
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("holds part 1 of 3"), HasSubstr("--out")));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sharpen::study
