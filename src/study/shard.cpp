@@ -150,8 +150,6 @@ std::vector<Index> balanced(std::vector<Piece> pieces, Index parts, std::size_t 
 
 }  // namespace
 
-std::string Shard::text() const { return whole() ? "" : fmt::format("{}/{}", part, of); }
-
 Shard shard_of(std::string_view text) {
   if (text.empty()) return {};
   Shard shard;

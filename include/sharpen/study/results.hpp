@@ -96,7 +96,10 @@ struct Shard {
   Index part = 1, of = 1;  // part 1 of 1 is the whole study
 
   bool whole() const { return of == 1; }
-  std::string text() const;  // "3/100"; "" for the whole
+  // "3/100"; "" for the whole
+  std::string text() const {
+    return whole() ? "" : std::to_string(part) + "/" + std::to_string(of);
+  }
 
   bool operator==(const Shard&) const = default;
 };

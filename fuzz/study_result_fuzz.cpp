@@ -1,0 +1,51 @@
+// Results, tasks and markets that come from another machine: any bytes are one of them, which is
+// written back to bytes that read as the same, or an InputError. What frames the body is put right,
+// and so is the program that it comes from.
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "check.hpp"
+#include "framed.hpp"
+#include "sharpen/base/error.hpp"
+#include "sharpen/study/task.hpp"
+
+namespace sharpen::study {
+namespace {
+
+template <class Read>
+void read(const std::string& bytes, const Read& from_bytes) {
+  std::string written;
+  try {
+    written = to_bytes(from_bytes(bytes));
+  } catch (const InputError&) {
+    return;
+  }
+  SHARPEN_FUZZ_CHECK(to_bytes(from_bytes(written)) == written);
+}
+
+void read_all(std::string_view body, std::string_view magic) {
+  const std::string ours = program();
+  std::string bytes(20, ' ');
+  for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>(ours.size() >> (8 * i)));
+  bytes += ours;
+  bytes.append({1, 0, 0, 0});  // the format
+  bytes += body;
+  bytes.append(4, ' ');
+  bytes = framed(std::move(bytes), magic);
+  read(bytes, result_from_bytes);
+  read(bytes, task_from_bytes);
+  read(bytes, market_from_bytes);
+}
+
+}  // namespace
+}  // namespace sharpen::study
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace sharpen::study;
+  const std::string bytes(reinterpret_cast<const char*>(data), size);
+  read(bytes, result_from_bytes);
+  read(bytes, task_from_bytes);
+  for (const std::string_view magic : {"SHRPRSLT", "SHRPTASK", "SHRPMRKT"}) read_all(bytes, magic);
+  return 0;
+}
