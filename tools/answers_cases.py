@@ -130,10 +130,10 @@ FILES = {
     'name = "wild"\nframework = "pfl"\nlearning-rate = 1e30\n[[method]]\noptimizer = "equal"\n',
     "cut.db": cut("study/study.db", 5000),
     "text.db": by_sql("UPDATE cells SET state = 'odd' WHERE cell = 1"),
-    "infinite.db": by_sql('UPDATE daily SET "return" = 9e999 WHERE cell = 1 AND period = 0'),
-    "orphan.db": by_sql("DELETE FROM methods WHERE method = 1"),
+    "damaged.db": by_sql("UPDATE runs SET found = CAST(substr(found, 1, 900) || x'00' || substr(found, 902) AS BLOB) WHERE cell = 1"),
+    "orphan.db": by_sql("DELETE FROM cells WHERE cell = 1"),
     "columns.db": by_sql("ALTER TABLE cells ADD COLUMN more TEXT"),
-    "no_table.db": by_sql("DROP TABLE weights"),
+    "no_table.db": by_sql("DROP TABLE runs"),
 }
 KNOWN = re.compile(
     r"(?<![\w./-])(?:" + "|".join(re.escape(n.split("/")[0]) for n in [*INPUTS, *FILES])

@@ -668,7 +668,7 @@ report-over: report study --out small.csv
 report-over-study: report study --out study/study.db --force
 report-cut: report cut.db
 report-altered: report text.db
-report-nan: report infinite.db
+report-damaged: report damaged.db
 report-orphan: report orphan.db
 report-columns: report columns.db
 report-future: report no_table.db

@@ -110,7 +110,7 @@ class Study(Job):
         shutil.copytree(folder / "s", ordered)  # SQLite plays the journal back
         base = sqlite3.connect(ordered / "study.db")
         tables = {table: base.execute(f"SELECT * FROM {table}").fetchall()
-                  for table in ("metrics", "daily", "weights", "runs", "warnings")}
+                  for table in ("metrics", "runs")}
         cells = base.execute(
             "SELECT cell, k, seed, state, reason FROM cells WHERE state = 'done'").fetchall()
         base.close()

@@ -81,9 +81,11 @@ void check_alike(const std::vector<Part>& parts) {
   Index cut = 1;  // into so many
   for (const Part& part : parts) {
     check_versions(first, part);
-    for (const std::string& difference :
+    for (const Difference& found :
          {difference_of(first.results, part.results), difference_of(part.results, first.results)})
-      if (!difference.empty()) refuse_pair(first, part, difference);
+      if (found)
+        refuse_pair(first, part,
+                    found.less ? fmt::format("only one of them has {}", found.what) : found.what);
     const Shard& shard = part.results.shard;
     if (!shard.whole() && cut != 1 && shard.of != cut)
       refuse_pair(first, part, fmt::format("one is cut into {}, the other into {}", cut, shard.of));

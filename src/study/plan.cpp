@@ -13,7 +13,7 @@
 #include "sharpen/base/text.hpp"
 #include "sharpen/learn/framework.hpp"
 #include "sharpen/market/panel_input.hpp"
-#include "sharpen/study/store.hpp"
+#include "sharpen/study/checksum.hpp"
 #include "sharpen/trade/costs.hpp"
 #include "study/plan_files.hpp"
 #include "study/reading.hpp"

@@ -9,7 +9,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "sharpen/market/decisions.hpp"
-#include "sharpen/study/store.hpp"
+#include "sharpen/study/checksum.hpp"
 
 namespace sharpen::study {
 

@@ -36,4 +36,14 @@ void check_results(const Results& results);
 // Misfit for a done cell that no reader would accept.
 void check_run(const Market& market, const Cell& cell, bool with_weights);
 
+// The first thing of a study that is not as it was then: its name, a market's data, a method's
+// settings; or that it had and has no more. What it did not have then is no difference.
+struct Difference {
+  std::string what;
+  bool less = false;  // `what` is no more there
+
+  explicit operator bool() const { return !what.empty(); }
+};
+Difference difference_of(const Results& now, const Results& then);
+
 }  // namespace sharpen::study

@@ -2,9 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sqlite3.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/store_schema.hpp"
 
@@ -57,12 +58,40 @@ bool keeps_a_log(const fs::path& file) {
       name, shown(fs::temp_directory_path(none)), why));
 }
 
+// False: they were written meanwhile.
+bool copy_both(const fs::path& file, OrderedCopy& copy) {
+  const std::array<std::pair<fs::path, fs::path>, 2> both = {
+      {{file, copy.file}, {beside(file, "-journal"), copy.file.string() + "-journal"}}};
+  // What a write changes. The journal goes when a writer has put the file in order: then there is
+  // nothing to play back.
+  const auto stamps = [&] {
+    std::vector<std::pair<std::uintmax_t, fs::file_time_type>> found;
+    std::error_code gone;
+    for (const auto& [from, to] : both)
+      found.emplace_back(fs::file_size(from, gone), fs::last_write_time(from, gone));
+    return found;
+  };
+  const auto before = stamps();
+  copy.bytes = 0;
+  for (const auto& [from, to] : both) {
+    fs::remove(to);
+    if (!fs::exists(from)) continue;
+    copy.bytes += fs::file_size(from);
+    if (fs::space(*copy.folder).available < fs::file_size(from))
+      throw fs::filesystem_error("", std::make_error_code(std::errc::no_space_on_device));
+    fs::copy_file(from, to);
+    // The copy has the rights of the original, which may be that nobody writes to it.
+    fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write);
+  }
+  return stamps() == before;
+}
+
 }  // namespace
 
 std::string shown(const fs::path& file) { return printable(file.string(), 4096); }
 
-WriterLock::WriterLock(const fs::path& file, const std::string& name)
-    : path_(beside(file, ".lock")) {
+std::shared_ptr<const void> lock_to_write(const fs::path& file, const std::string& name) {
+  const fs::path path = beside(file, ".lock");
   std::error_code failed;
   const auto status = fs::status(file, failed);
   if (fs::exists(status) && !fs::is_regular_file(status))
@@ -70,31 +99,30 @@ WriterLock::WriterLock(const fs::path& file, const std::string& name)
         "{}: is not a file, and a study is written to one; give another ‹--out›", name));
   // Again where the writer before removed it between our opening and our locking it.
   for (int tries = 0; tries < 1000; ++tries) {
-    const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    const int made = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (made < 0)
       throw StoreFailure(
           fmt::format("{}: cannot be written: {}; name an ‹--out› that can be written to", name,
                       std::strerror(errno)));
     ::close(made);
-    lock_.emplace(path_, PathLock::If::free);
-    if (lock_->taken()) {
+    auto lock = std::make_unique<PathLock>(path, PathLock::If::free);
+    if (lock->taken()) {
       Id holder = 0;
-      std::ifstream(path_) >> holder;
+      std::ifstream(path) >> holder;
       throw InputError(fmt::format(
           "{}: another process{} is writing this study; wait for it, or give another ‹--out›", name,
           holder > 0 ? fmt::format(" ({})", holder) : ""));
     }
-    if (!lock_->held()) continue;
+    if (!lock->held()) continue;
     // Only a courtesy to whoever is refused: a full disk shall not stop the reading of a study.
-    std::ofstream(path_) << ::getpid() << "\n";
-    return;
+    std::ofstream(path) << ::getpid() << "\n";
+    return {lock.release(), [path](const PathLock* held) {
+              ::unlink(path.c_str());  // first: nobody else may hold what has no name
+              delete held;
+            }};
   }
   throw StoreFailure(
       fmt::format("{}: cannot be locked; name an ‹--out› on a disk of this machine", name));
-}
-
-WriterLock::~WriterLock() {
-  ::unlink(path_.c_str());  // before it is let go: nobody else may hold what has no name
 }
 
 void check_beside(const fs::path& file) {
@@ -118,17 +146,24 @@ void check_beside(const fs::path& file) {
                     shown(journal), shown(file)));
 }
 
-OrderedCopy::OrderedCopy(const fs::path& file, const std::string& name, const Stop& stop,
+OrderedCopy ordered_copy(const fs::path& file, const std::string& name, const Stop& stop,
                          const std::function<void()>& say) {
   try {
     std::string pattern = fs::temp_directory_path() / "sharpen-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr) fail_to_copy(name, std::strerror(errno));
-    folder_ = pattern;
-    for (int waits = 0; !copy(file); ++waits) wait_for_others(waits, stop, say);
-    check_beside(this->file());  // again: of the copy it cannot change any more
-    Connection connection(this->file(), Connection::Mode::write);
-    connection.distrust(bytes_);
+    OrderedCopy copy = {{new fs::path(pattern),
+                         [](const fs::path* folder) {
+                           std::error_code ignored;
+                           fs::remove_all(*folder, ignored);
+                           delete folder;
+                         }},
+                        fs::path(pattern) / "study.db"};
+    for (int waits = 0; !copy_both(file, copy); ++waits) wait_for_others(waits, stop, say);
+    check_beside(copy.file);  // again: of the copy it cannot change any more
+    Connection connection(copy.file, SQLITE_OPEN_READWRITE);
+    connection.distrust(copy.bytes);
     connection.put_in_order();
+    return copy;
   } catch (const fs::filesystem_error& error) {
     fail_to_copy(name, error.code().message());
   } catch (const SqliteError& error) {
@@ -138,47 +173,14 @@ OrderedCopy::OrderedCopy(const fs::path& file, const std::string& name, const St
   }
 }
 
-OrderedCopy::~OrderedCopy() {
-  std::error_code ignored;
-  fs::remove_all(folder_, ignored);
-}
-
-// False: they were written meanwhile.
-bool OrderedCopy::copy(const fs::path& file) {
-  // With what a write changes. The journal goes when a writer has put the file in order: then there
-  // is nothing to play back.
-  const std::vector<std::pair<fs::path, fs::path>> both = {
-      {file, this->file()}, {beside(file, "-journal"), this->file() += "-journal"}};
-  const auto stamps = [&] {
-    std::vector<std::pair<std::uintmax_t, fs::file_time_type>> found;
-    std::error_code gone;
-    for (const auto& [from, to] : both)
-      found.emplace_back(fs::file_size(from, gone), fs::last_write_time(from, gone));
-    return found;
-  };
-  const auto before = stamps();
-  bytes_ = 0;
-  for (const auto& [from, to] : both) {
-    fs::remove(to);
-    if (!fs::exists(from)) continue;
-    bytes_ += fs::file_size(from);
-    if (fs::space(folder_).available < fs::file_size(from))
-      throw fs::filesystem_error("", std::make_error_code(std::errc::no_space_on_device));
-    fs::copy_file(from, to);
-    // The copy has the rights of the original, which may be that nobody writes to it.
-    fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write);
-  }
-  return stamps() == before;
-}
-
 fs::path set_aside(const fs::path& file) {
   std::error_code error;
   if (!fs::exists(file, error)) return {};
   const std::string name = shown(file);
-  const WriterLock lock(file, name);
+  const auto lock = lock_to_write(file, name);
   try {
     check_beside(file);
-    Connection(file, Connection::Mode::write).put_in_order();
+    Connection(file, SQLITE_OPEN_READWRITE).put_in_order();
   } catch (const std::runtime_error&) {
     // No database, or one that cannot be put in order: what is beside it goes with it.
   }

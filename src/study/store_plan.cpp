@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <unordered_map>
 
 #include "sharpen/base/error.hpp"
-#include "study/reading.hpp"
 #include "study/store_schema.hpp"
 
 namespace sharpen::study {
@@ -39,88 +37,8 @@ namespace {
 
 constexpr FileKind kPlanBytes = {"SHRPPLAN", 1, "plan of a study", kRemedy};
 
-template <class T>
-const T* named(const std::vector<T>& items, std::string_view name) {
-  const auto found = std::ranges::find(items, name, &T::name);
-  return found == items.end() ? nullptr : &*found;
-}
-
 std::string lines(const std::vector<std::string>& texts) {
   return fmt::format("{}", fmt::join(texts, "\n"));
-}
-
-// What two studies differ in, and whether one only lacks what the other has.
-struct Different {
-  std::string what;
-  bool less = false;
-};
-
-[[noreturn]] void refuse_other(std::string what) { throw Different{std::move(what)}; }
-[[noreturn]] void refuse_less(std::string what) { throw Different{std::move(what), true}; }
-
-void check_same(const Market& now, const Market& then) {
-  const std::string market = fmt::format("market \"{}\"", printable(now.name));
-  if (now.checksum != then.checksum)
-    refuse_other(fmt::format(
-        "{} has changed since this study began: {} is not the data it "
-        "was (checksum {}, was {})",
-        market, printable(now.source, 200), printable(now.checksum), printable(then.checksum)));
-  if (const std::string other = reading_difference(now.reading, then.reading); !other.empty())
-    refuse_other(fmt::format("{} is read with other settings than when this study began: {}",
-                             market, other));
-  const std::initializer_list<std::pair<bool, const char*>> rest = {
-      {now.tickers == then.tickers, "tickers differ"},
-      {now.dates == then.dates, "test dates differ"},
-      {now.first_date == then.first_date && now.training_rows == then.training_rows,
-       "training part differs"},
-      {now.periods_per_year == then.periods_per_year, "periods per year differ"},
-      {now.risk_free == then.risk_free, "risk-free rate differs"}};
-  for (const auto& [same, what] : rest)
-    if (!same)
-      refuse_other(
-          fmt::format("{} is not read as it was when this study began: its {}", market, what));
-}
-
-// One setting to a line: those that are in the table, then what a user has written.
-std::string lines_of(const Method& method) {
-  return fmt::format(
-      "framework = {}\noptimizer = {}\ntraining = {}\nalpha = {}\nensemble = {}\ncost = {}\n{}",
-      method.framework, method.optimizer, method.training, method.alpha, method.ensemble,
-      method.cost_bps, method.settings);
-}
-
-void check_same(const Method& now, const Method& then) {
-  const std::string mine = lines_of(now), theirs = lines_of(then);
-  if (mine == theirs) return;
-  // The line with the first difference.
-  const auto [a, b] = std::ranges::mismatch(mine, theirs);
-  const auto line = [](std::string_view text, std::ptrdiff_t place) {
-    const auto begin = text.rfind('\n', at(place) - 1) + 1;
-    return printable(text.substr(begin, text.find('\n', begin) - begin), 200);
-  };
-  const std::ptrdiff_t place = a - mine.begin();
-  refuse_other(
-      fmt::format("method \"{}\" has other settings than when this study began: "
-                  "\"{}\", was \"{}\"",
-                  printable(now.name), line(mine, place), line(theirs, place)));
-}
-
-void find_difference(const Results& plan, const Results& stored) {
-  if (plan.name != stored.name)
-    refuse_other(fmt::format("holds the study \"{}\", and not \"{}\"", printable(stored.name),
-                             printable(plan.name)));
-  const auto check = [&](std::string_view what, const auto& all, const auto& then) {
-    const auto* now = named(all, then.name);
-    if (now == nullptr) refuse_less(fmt::format("{} \"{}\"", what, printable(then.name)));
-    check_same(*now, then);
-  };
-  for (const Market& market : stored.markets) check("market", plan.markets, market);
-  for (const Method& method : stored.methods) check("method", plan.methods, method);
-  std::set<CellKey> planned;
-  for (const Cell& cell : plan.cells) planned.insert(key_of(plan, cell));
-  for (const Cell& cell : stored.cells)
-    if (const CellKey key = key_of(stored, cell); !planned.contains(key))
-      refuse_less(fmt::format("the cell of {}", spelled(key)));
 }
 
 std::string part_words(const Shard& shard) {
@@ -140,33 +58,24 @@ Results checked_plan(const Results& plan) {
   }
 }
 
-std::string difference_of(const Results& plan, const Results& stored) {
-  try {
-    find_difference(plan, stored);
-  } catch (const Different& found) {
-    return found.less ? fmt::format("only one of them has {}", found.what) : found.what;
-  }
-  return "";
-}
-
 void check_same_study(const Results& plan, const Results& stored, const std::string& file) {
-  const auto refuse = [&](const std::string& what) {
-    throw InputError(fmt::format(
-        "{}: {}: give another ‹--out›, or ‹--force›, which sets {} aside and begins anew", file,
-        what, file.substr(file.rfind('/') + 1)));
-  };
+  Difference found;
   if (plan.shard != stored.shard)
-    refuse(fmt::format("holds {}, and {} is asked for", part_words(stored.shard),
-                       part_words(plan.shard)));
-  try {
-    find_difference(plan, stored);
-  } catch (const Different& found) {
-    // Settings that leave out what the file holds would not describe it any more.
-    refuse(found.less ? fmt::format("holds {}, which is not in what is asked for now; a study may "
-                                    "grow, not shrink: ask for all it holds",
-                                    found.what)
-                      : found.what + "; results of the two are not mixed");
-  }
+    found.what = fmt::format("holds {}, and {} is asked for", part_words(stored.shard),
+                             part_words(plan.shard));
+  else if (found = difference_of(plan, stored); !found)
+    return;
+  // Settings that leave out what the file holds would not describe it any more.
+  else if (found.less)
+    found.what = fmt::format(
+        "holds {}, which is not in what is asked for now; a study may grow, "
+        "not shrink: ask for all it holds",
+        found.what);
+  else
+    found.what += "; results of the two are not mixed";
+  throw InputError(
+      fmt::format("{}: {}: give another ‹--out›, or ‹--force›, which sets {} aside and begins anew",
+                  file, found.what, file.substr(file.rfind('/') + 1)));
 }
 
 Stored joined(const Results& plan, const Stored& stored) {

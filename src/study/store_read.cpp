@@ -1,6 +1,5 @@
 // Reading a study from a file that may come from anyone.
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <cmath>
@@ -62,7 +61,7 @@ auto read_any(const fs::path& file, const Log& log, const Stop& stop, const Read
   // `most`: bytes that were really there; a journal can make a file of holes longer than that.
   const auto read_file = [&](const fs::path& there, std::uintmax_t most) {
     std::error_code failed;
-    Connection connection(there, Connection::Mode::read, stop, say);
+    Connection connection(there, SQLITE_OPEN_READONLY, stop, say);
     connection.distrust(std::min(fs::file_size(there, failed), most));
     connection.run("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; BEGIN");
     check_schema(connection);
@@ -76,8 +75,8 @@ auto read_any(const fs::path& file, const Log& log, const Stop& stop, const Read
     } catch (const SqliteError& error) {
       if (error.extended != SQLITE_READONLY_ROLLBACK) throw;
       // A process that was killed in the middle of a write has left a journal beside the file.
-      const OrderedCopy copy(file, name, stop, say);
-      return read_file(copy.file(), copy.bytes());
+      const OrderedCopy copy = ordered_copy(file, name, stop, say);
+      return read_file(copy.file, copy.bytes);
     }
   } catch (const Misfit& misfit) {
     throw InputError(fmt::format(

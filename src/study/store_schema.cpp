@@ -109,7 +109,7 @@ void check_schema(Connection& connection) {
         "it is of version {} of the file, and this Sharpen has version {}: compute the study "
         "again, or report it with the Sharpen that wrote it",
         version, kSchemaVersion));
-  Connection fresh({}, Connection::Mode::memory);
+  Connection fresh("ours", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY);
   create_schema(fresh);
   const auto found = entries(connection), ours = entries(fresh);
   for (const auto& entry : found)

@@ -38,13 +38,8 @@ Stored read_plan(Connection& connection, const std::string& name);
 // The plan as it can be stored. Throws InputError for one that contradicts itself.
 Results checked_plan(const Results& plan);
 
-// Throws InputError that names the first thing that is not as it was when the file's study began:
-// its name, a market's data, a method's settings; or that the file holds and the plan does not, as
-// the plan's settings would not describe the file. What only the plan has is no conflict.
+// Throws InputError with what the plan differs in from the study that the file holds.
 void check_same_study(const Results& plan, const Results& stored, const std::string& file);
-
-// The first such thing in words, whatever part of the study each of them is; "": none.
-std::string difference_of(const Results& plan, const Results& stored);
 
 // The plan with the states, and ids, of the cells that the file has already.
 Stored joined(const Results& plan, const Stored& stored);

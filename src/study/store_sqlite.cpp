@@ -1,11 +1,7 @@
 #include "study/store_sqlite.hpp"
 
 #include <fmt/format.h>
-#include <sqlite3.h>
-
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 
 #include "sharpen/base/text.hpp"
@@ -15,22 +11,17 @@ namespace sharpen::study {
 namespace {
 
 constexpr int kStepsPerCall = 1000;
-constexpr std::uintmax_t kLongestValue = 500'000'000, kLongestText = 4 << 20;
+constexpr std::uintmax_t kLongestText = 4 << 20;
 // Bytes that the smallest of files may hand out; and more than any file, so that nothing overflows.
 constexpr std::uintmax_t kSlack = 1 << 20, kLargestFile = std::uintmax_t{1} << 50;
 
 }  // namespace
 
-// A name that begins with a colon or "file:" would mean something else.
-Connection::Connection(const std::filesystem::path& file, Mode mode, Stop stop,
+Connection::Connection(const std::filesystem::path& file, int flags, Stop stop,
                        std::function<void()> say)
     : stop_(std::move(stop)), say_(std::move(say)) {
-  const std::string name = mode == Mode::memory ? ":memory:"
-                           : file.is_absolute() ? file.string()
-                                                : "./" + file.string();
-  const int flags = mode == Mode::read    ? SQLITE_OPEN_READONLY
-                    : mode == Mode::write ? SQLITE_OPEN_READWRITE
-                                          : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  // A name that begins with a colon or "file:" would mean something else.
+  const std::string name = file.is_absolute() ? file.string() : "./" + file.string();
   const int code = sqlite3_open_v2(name.c_str(), &database_,
                                    flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (code != SQLITE_OK) {
@@ -52,22 +43,20 @@ Connection::Connection(const std::filesystem::path& file, Mode mode, Stop stop,
   limit(kLargestFile);
 }
 
-Connection::~Connection() { sqlite3_close_v2(database_); }
-
-void Connection::fail(int code) {
+void Connection::check(int code) {
+  if (code == SQLITE_OK) return;
   if (ended_) std::rethrow_exception(std::exchange(ended_, nullptr));
   // It may quote the file: names of columns and tables that are anything.
   throw SqliteError(code, printable(sqlite3_errmsg(database_), 400));
 }
 
 void Connection::run(const std::string& sql) {
-  const int code = sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) fail(code);
+  check(sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr));
 }
 
 std::int64_t Connection::number(std::string_view sql) {
-  Statement query(*this, sql);
-  if (!query.step()) fail(SQLITE_ERROR);
+  Statement query(*this, std::string(sql));
+  require(query.step(), "it gives no answer");
   return query.integer(0);
 }
 
@@ -88,79 +77,30 @@ void Connection::distrust(std::uintmax_t file_bytes) {
 void Connection::limit(std::uintmax_t file_bytes) {
   const std::uintmax_t bytes = std::min(file_bytes, kLargestFile);
   sqlite3_limit(database_, SQLITE_LIMIT_LENGTH,
-                static_cast<int>(std::min(bytes + kSlack, kLongestValue)));
+                static_cast<int>(std::min(bytes + kSlack, kLongestBlob)));
   // Some ten steps read a row, and a row takes twenty bytes at the least.
   steps_left_ = 10'000 + static_cast<std::int64_t>(8 * bytes / kStepsPerCall);
   bytes_left_ = 2 * bytes + kSlack;  // twice: a text of another encoding grows when it is read
 }
 
-void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
-  sqlite3_finalize(statement);
-}
-
-void Statement::prepare(std::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()),
-                                      &statement, nullptr);
-  statement_.reset(statement);
-  check(code);
-}
-
-void Statement::check(int code) {
-  if (code != SQLITE_OK) connection_.fail(code);
-}
-
-void Statement::bind(double value) {
-  if (std::isnan(value)) return bind(std::optional<Id>());
-  check(sqlite3_bind_double(statement_.get(), ++parameter_, value));
-}
-
-void Statement::bind(Id value) { check(sqlite3_bind_int64(statement_.get(), ++parameter_, value)); }
-
-void Statement::bind(std::optional<Id> value) {
-  if (value) return bind(*value);
-  check(sqlite3_bind_null(statement_.get(), ++parameter_));
-}
-
-void Statement::bind(std::string_view text) {
-  check(sqlite3_bind_text64(statement_.get(), ++parameter_, text.empty() ? "" : text.data(),
-                            text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-}
-
-// Whoever binds a blob has it until the statement has run.
-void Statement::bind(Blob blob) {
-  check(sqlite3_bind_blob64(statement_.get(), ++parameter_,
-                            blob.bytes.empty() ? "" : blob.bytes.data(), blob.bytes.size(),
-                            SQLITE_STATIC));
-}
-
-bool Statement::step() {
-  const int code = sqlite3_step(statement_.get());
-  if (code != SQLITE_ROW && code != SQLITE_DONE) connection_.fail(code);
-  return code == SQLITE_ROW;
-}
-
-void Statement::reset() {
-  sqlite3_reset(statement_.get());
-  parameter_ = 0;
+void Connection::take(std::uintmax_t bytes) {
+  require(bytes <= bytes_left_, "its texts are longer than the file that holds them");
+  bytes_left_ -= bytes;
 }
 
 void Statement::require_type(int column, int type, std::string_view what) {
-  if (sqlite3_column_type(statement_.get(), column) != type)
-    misfit(column, fmt::format("is not a {}", what));
-}
-
-void Statement::misfit(int column, const std::string& what) {
-  const char* name = sqlite3_column_name(statement_.get(), column);
-  throw Misfit(fmt::format("a value of \"{}\" {}", printable(name == nullptr ? "" : name), what));
+  if (sqlite3_column_type(statement_.get(), column) == type) return;
+  throw Misfit(fmt::format("a value of \"{}\" is not a {}",
+                           printable(sqlite3_column_name(statement_.get(), column)), what));
 }
 
 std::string Statement::taken(int column, const void* begin, std::size_t longest) {
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-  if (begin == nullptr && size > 0) connection_.fail(SQLITE_NOMEM);
-  if (size > longest) misfit(column, fmt::format("has {} bytes, more than {}", size, longest));
-  require(size <= connection_.bytes_left_, "its texts are longer than the file that holds them");
-  connection_.bytes_left_ -= size;
+  if (begin == nullptr && size > 0) connection_.check(SQLITE_NOMEM);
+  if (size > longest)
+    throw Misfit(fmt::format("a value of \"{}\" has {} bytes, more than {}",
+                             sqlite3_column_name(statement_.get(), column), size, longest));
+  connection_.take(size);
   return size == 0 ? std::string() : std::string(static_cast<const char*>(begin), size);
 }
 
@@ -177,13 +117,13 @@ double Statement::real(int column) {
 std::string Statement::text(int column) {
   require_type(column, SQLITE_TEXT, "text");
   std::string found = taken(column, sqlite3_column_text(statement_.get(), column), kLongestText);
-  if (!is_utf8(found)) misfit(column, "is not UTF-8");
+  require(is_utf8(found), "a text is not UTF-8");
   return found;
 }
 
 std::string Statement::blob(int column) {
   require_type(column, SQLITE_BLOB, "blob");
-  return taken(column, sqlite3_column_blob(statement_.get(), column), kLongestValue);
+  return taken(column, sqlite3_column_blob(statement_.get(), column), kLongestBlob);
 }
 
 }  // namespace sharpen::study

@@ -2,6 +2,9 @@
 // exception.
 #pragma once
 
+#include <sqlite3.h>
+
+#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -15,16 +18,14 @@
 #include "sharpen/base/control.hpp"
 #include "study/results_check.hpp"
 
-struct sqlite3;
-struct sqlite3_stmt;
-
 namespace sharpen::study {
 
 using Id = std::int64_t;
 
+constexpr std::uintmax_t kLongestBlob = 500'000'000;  // and a row
+
 // What SQLite answered; callers that know what the file was wanted for turn it into their own.
-class SqliteError : public std::runtime_error {
- public:
+struct SqliteError : std::runtime_error {
   SqliteError(int extended_, const std::string& message)
       : std::runtime_error(message), extended(extended_), code(extended_ & 0xff) {}
   int extended, code;
@@ -32,18 +33,18 @@ class SqliteError : public std::runtime_error {
 
 class Connection {
  public:
-  enum class Mode { read, write, create, memory };
-
-  // Another program that has the file locked is waited for as long as that takes: `stop` is asked
-  // every few milliseconds whether to give up, with Interrupted, and `say` called when it gets
-  // long.
-  Connection(const std::filesystem::path& file, Mode mode, Stop stop = {},
+  // `flags`: SQLITE_OPEN_... Another program that has the file locked is waited for as long as that
+  // takes: `stop` is asked every few milliseconds whether to give up, with Interrupted, and `say`
+  // called when it gets long.
+  Connection(const std::filesystem::path& file, int flags, Stop stop = {},
              std::function<void()> say = {});
-  ~Connection();
+  ~Connection() { sqlite3_close_v2(database_); }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
   sqlite3* get() const { return database_; }
+  // Throws what SQLite says of its last call, or what ended a wait.
+  void check(int code);
   void run(const std::string& sql);  // several statements, no rows
   std::int64_t number(std::string_view sql);
   // Has SQLite play back the journal that a killed writer has left.
@@ -54,12 +55,9 @@ class Connection {
   // it: rows can be bent to share one long text.
   void distrust(std::uintmax_t file_bytes);
   void limit(std::uintmax_t file_bytes);  // the same but for the schema
-
-  // Throws what SQLite says of its last call, or what ended a wait.
-  [[noreturn]] void fail(int code);
+  void take(std::uintmax_t bytes);        // of what may be read; Misfit
 
  private:
-  friend class Statement;
   sqlite3* database_ = nullptr;
   Stop stop_;
   std::function<void()> say_;
@@ -72,28 +70,51 @@ struct Blob {
   std::string_view bytes;
 };
 
-// Parameters are bound in their order. NaN is NULL.
+// Parameters are bound in their order; whoever binds a text or a blob has it until the statement
+// has run. NaN is NULL.
 class Statement {
  public:
   template <class... Values>
-  Statement(Connection& connection, std::string_view sql, const Values&... values)
-      : connection_(connection) {
-    prepare(sql);
+  Statement(Connection& connection, const std::string& sql, const Values&... values)
+      : connection_(connection), statement_(nullptr, sqlite3_finalize) {
+    sqlite3_stmt* made = nullptr;
+    const int code = sqlite3_prepare_v2(connection.get(), sql.c_str(), -1, &made, nullptr);
+    statement_.reset(made);
+    connection_.check(code);
     (bind(values), ...);
   }
 
-  void bind(double value);
-  void bind(Id value);
-  void bind(std::optional<Id> value);  // none is NULL
-  void bind(std::string_view text);    // UTF-8
-  void bind(Blob blob);
-  bool step();  // to the next row; false: there is none
+  void bind(Id value) { connection_.check(sqlite3_bind_int64(statement_.get(), ++last_, value)); }
+  void bind(std::optional<Id> value) {
+    if (value) return bind(*value);
+    connection_.check(sqlite3_bind_null(statement_.get(), ++last_));
+  }
+  void bind(double value) {
+    if (std::isnan(value)) return bind(std::optional<Id>());
+    connection_.check(sqlite3_bind_double(statement_.get(), ++last_, value));
+  }
+  void bind(std::string_view text) {
+    connection_.check(sqlite3_bind_text64(statement_.get(), ++last_,
+                                          text.empty() ? "" : text.data(), text.size(),
+                                          SQLITE_STATIC, SQLITE_UTF8));
+  }
+  void bind(Blob blob) {
+    connection_.check(sqlite3_bind_blob64(statement_.get(), ++last_,
+                                          blob.bytes.empty() ? "" : blob.bytes.data(),
+                                          blob.bytes.size(), SQLITE_STATIC));
+  }
+  bool step() {  // to the next row; false: there is none
+    const int code = sqlite3_step(statement_.get());
+    if (code != SQLITE_DONE && code != SQLITE_ROW) connection_.check(code);
+    return code == SQLITE_ROW;
+  }
   // Binds the parameters that are left, and asks for no rows.
   template <class... Values>
   void run(const Values&... values) {
     (bind(values), ...);
     step();
-    reset();
+    sqlite3_reset(statement_.get());
+    last_ = 0;
   }
 
   // Columns of a row, from 0. Misfit for a value of another type, and text that is not UTF-8.
@@ -103,19 +124,12 @@ class Statement {
   std::string blob(int column);
 
  private:
-  struct Finalizer {
-    void operator()(sqlite3_stmt* statement) const;
-  };
-  void prepare(std::string_view sql);
-  void reset();
-  void check(int code);
-  [[noreturn]] void misfit(int column, const std::string& what);
   void require_type(int column, int type, std::string_view what);
   std::string taken(int column, const void* begin, std::size_t longest);
 
   Connection& connection_;
-  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
-  int parameter_ = 0;  // the last that was bound
+  std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement_;
+  int last_ = 0;  // parameter that was bound
 };
 
 }  // namespace sharpen::study

@@ -1,7 +1,6 @@
 // Writing a study. A rollback journal and not a write-ahead log: the file can be copied at any time
 // between two groups, and be read where nothing can be written.
 #include <fmt/format.h>
-#include <sqlite3.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,29 +15,24 @@ namespace sharpen::study {
 
 void explain(const std::string& file, const SqliteError& error, Doing doing) {
   const int code = error.code;
-  const bool damaged = code == SQLITE_NOTADB || code == SQLITE_CORRUPT;
+  const bool disk = code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN ||
+                    code == SQLITE_PERM || code == SQLITE_READONLY || code == SQLITE_BUSY;
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
   if (code == SQLITE_NOTADB && doing != Doing::writing)
     throw InputError(
         fmt::format("{}: is not a study: it is no SQLite file; name the study.db that "
                     "`‹sharpen study --out›` has written, or another ‹--out›",
                     file));
-  if (doing == Doing::reading &&
-      (code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PERM))
+  if (doing == Doing::reading && disk)
     throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions", file,
                                  error.what()));
-  if (doing == Doing::reading || (doing == Doing::opening && damaged))
+  if (doing != Doing::writing && !disk)
     throw InputError(fmt::format("{}: is damaged: {}; copy it again, or run the study again", file,
                                  error.what()));
-  if (damaged)
-    throw StoreFailure(
-        fmt::format("{}: has been damaged while the study ran: {}; remove it and run the study "
-                    "again, or give another ‹--out›",
-                    file, error.what()));
-  throw StoreFailure(
-      fmt::format("{}: cannot be written: {}; see to the disk, its room and its permissions, and "
-                  "run the same command again: finished cells are kept",
-                  file, error.what()));
+  throw StoreFailure(fmt::format(
+      "{}: {}: {}; see to the disk, its room and its permissions, and run the same command again: "
+      "finished cells are kept",
+      file, disk ? "cannot be written" : "has been damaged while the study ran", error.what()));
 }
 
 namespace {
@@ -68,7 +62,7 @@ void warn_of_other_machine(const Results& plan, const Results& stored, const std
 
 struct Store::Database {
   std::string name;  // of the file, in messages
-  WriterLock lock;
+  std::shared_ptr<const void> lock;
   std::optional<Connection> connection;
   Stored plan;
   std::vector<CellState> states;
@@ -98,11 +92,11 @@ struct Store::Database {
 
 Store::Database::Database(const std::filesystem::path& file, const Results& planned, const Log& log,
                           const Stop& stop)
-    : name(shown(file)), lock(file, name) {
+    : name(shown(file)), lock(lock_to_write(file, name)) {
   const Results checked = checked_plan(planned);
   try {
     check_beside(file);
-    connection.emplace(file, Connection::Mode::create, stop, [log, this] {
+    connection.emplace(file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, stop, [log, this] {
       log.warning(fmt::format("{}: another program has it open; waiting until it lets go", name));
     });
     open(file, checked, log);
@@ -293,6 +287,7 @@ std::optional<T> Store::shared(std::string_view key, const FileKind& kind) const
 }
 
 void Store::write_shared(std::string_view key, std::string_view kind, const std::string& bytes) {
+  if (bytes.size() >= kLongestBlob) return;  // it can be made again, and SQLite has no room
   change([&] {
     Statement(*database_->connection, "INSERT OR REPLACE INTO shared VALUES (?, ?, ?)")
         .run(key, kind, Blob{bytes});

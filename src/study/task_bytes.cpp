@@ -10,6 +10,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/settings.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/study/checksum.hpp"
 #include "sharpen/study/task.hpp"
 #include "study/store_schema.hpp"
 

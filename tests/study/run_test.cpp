@@ -11,6 +11,7 @@
 
 #include "sharpen/backtest/backtest.hpp"
 #include "sharpen/base/error.hpp"
+#include "sharpen/study/checksum.hpp"
 #include "study/small_study.hpp"
 
 namespace sharpen::study {

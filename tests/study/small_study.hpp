@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sharpen/base/random.hpp"
+#include "sharpen/study/checksum.hpp"
 #include "sharpen/study/plan.hpp"
 #include "sharpen/study/store.hpp"
 

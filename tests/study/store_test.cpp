@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "sharpen/base/error.hpp"
+#include "sharpen/study/checksum.hpp"
 #include "study/small_study.hpp"
 #include "study/store_schema.hpp"
 
@@ -82,7 +83,7 @@ TEST(Store, AFileOfAnEarlierVersionIsRefusedWithWhatToDo) {
   const auto file = folder / "study.db";
   const Results plan = write_small_study(file);
   {
-    Connection connection(file, Connection::Mode::write);
+    Connection connection(file, SQLITE_OPEN_READWRITE);
     connection.run("PRAGMA user_version = 2; DROP TABLE shared");
   }
   const std::string before = bytes_of(file);
@@ -219,7 +220,7 @@ TEST(Store, ADamagedTrainingIsMadeAgain) {
     Store store(file, plan);
     store.write_expectations("e", {.rows = {1}, .values = {}, .trainings = {}, .memory = {}});
   }
-  Connection(file, Connection::Mode::write).run("UPDATE shared SET found = x'00ff'");
+  Connection(file, SQLITE_OPEN_READWRITE).run("UPDATE shared SET found = x'00ff'");
   const Store store(file, plan);
   EXPECT_FALSE(store.expectations("e").has_value());
 }

@@ -145,7 +145,7 @@ class Doctored : public ::testing::Test {
   }
 
   void change_plan(const std::function<void(Stored&)>& change) {
-    Connection connection(file_, Connection::Mode::write);
+    Connection connection(file_, SQLITE_OPEN_READWRITE);
     Stored plan = read_plan(connection, "study.db");
     change(plan);
     connection.run("BEGIN");
@@ -153,7 +153,7 @@ class Doctored : public ::testing::Test {
     connection.run("COMMIT");
   }
   void set_found(const std::string& bytes) {
-    Connection connection(file_, Connection::Mode::write);
+    Connection connection(file_, SQLITE_OPEN_READWRITE);
     Statement(connection, "UPDATE runs SET found = ? WHERE cell = 1").run(Blob{bytes});
   }
   // The first.

@@ -17,7 +17,6 @@
 #include "sharpen/base/control.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/log.hpp"
-#include "sharpen/market/panel.hpp"
 #include "sharpen/study/results.hpp"
 
 namespace sharpen {
@@ -123,13 +122,5 @@ enum class Detail {
 // program that is writing it is waited for, as by Store; so do the two above.
 Results read_store(const std::filesystem::path& file, Detail detail = Detail::all,
                    const Log& log = {}, const Stop& stop = {});
-
-// CRC-32 and length of a file's bytes, as text; InputError if it cannot be read.
-std::string checksum_of_file(const std::filesystem::path& file);
-std::string checksum_of_text(std::string_view text);
-// Of a panel that is no file: its dates, tickers and the bits of its values, and the words that
-// describe it. It begins with kPanelChecksum.
-std::string checksum_of_panel(const market::Panel& panel, std::string_view words);
-constexpr std::string_view kPanelChecksum = "panel:";
 
 }  // namespace sharpen::study

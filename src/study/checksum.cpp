@@ -2,7 +2,7 @@
 #include <zlib.h>
 
 #include "base/input_file.hpp"
-#include "sharpen/study/store.hpp"
+#include "sharpen/study/checksum.hpp"
 
 namespace sharpen::study {
 
