@@ -129,12 +129,17 @@ def test_a_full_disk_stops_the_coordinator_whole(grid, alone_grid, tables, tmp_p
 
 
 def test_ctrl_c_ends_processes_and_keeps_what_is_finished(grid, alone_grid, tables, tmp_path):
-    running = coordinator(grid, tmp_path, "processes")
-    wait_for(lambda: len(done(tmp_path)) >= 4 or running.poll() is not None)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=30)
+    for number in range(5):
+        out = tmp_path / str(number)
+        running = coordinator(grid, out, "processes")
+        wait_for(lambda: len(done(out)) >= 4 or running.poll() is not None)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+        if running.returncode != 0:
+            break
+        assert len(done(out)) == 60  # faster than whoever looks at it: another study
     assert errors.strip().splitlines()[-1] == "KeyboardInterrupt"
-    kept = done(tmp_path)
+    kept = done(out)
     assert 4 <= len(kept) < 60
-    found = sharpen.study(config=grid, out=tmp_path, progress=False, threads=2)
-    assert found.tally["computed"] == 60 - len(kept) and tables(tmp_path) == alone_grid
+    found = sharpen.study(config=grid, out=out, progress=False, threads=2)
+    assert found.tally["computed"] == 60 - len(kept) and tables(out) == alone_grid
