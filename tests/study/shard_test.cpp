@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Plan part_of(const Plan& whole, const Shard& shard) {
