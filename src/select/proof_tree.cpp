@@ -1,7 +1,6 @@
 #include "select/proof_tree.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -12,11 +11,11 @@ namespace sharpen::select {
 
 namespace {
 
-constexpr Index kRound = 16;        // nodes that are worked on before what they found counts
-constexpr double kCentred = 200.0;  // squared Newton decrement from which t may grow
-constexpr double kRaise = 2.0;      // t, along the path
-constexpr double kStepBack = 0.6;   // t of a child, whose start is off the path
-constexpr double kToProve = 0.9;    // the path's gap, of what is to prove, at which a node divides
+constexpr std::size_t kWindow = 16;  // nodes that are out at a time
+constexpr double kCentred = 200.0;   // squared Newton decrement from which t may grow
+constexpr double kRaise = 2.0;       // t, along the path
+constexpr double kStepBack = 0.6;    // t of a child, whose start is off the path
+constexpr double kToProve = 0.9;     // the path's gap, of what is to prove, at which a node divides
 constexpr int kMostSteps = 100;
 constexpr double kPathEnd = 1e-10;  // a relative gap below which the path has no more to give
 constexpr double kMostBytes = 2e9;  // of open nodes: the tree ends there, as by a limit on nodes
@@ -26,7 +25,9 @@ constexpr Index kLooks = 4;         // every so many nodes are rounded to a supp
 
 // What a node came to.
 struct ProofTree::Found {
-  Open node;  // itself, if it is still open
+  Open node;                          // itself, if it is still open
+  double value = 0.0, to_beat = 0.0;  // when it went out: what was reached, and is to be beaten
+  bool taken = false, done = false;
   Open children[2];
   struct Support {
     std::vector<Index> names;
@@ -49,7 +50,7 @@ struct ProofTree::Worker {
     order.reserve(at(problem.n));
   }
 
-  void work(Found& found, double value, double to_beat);
+  void work(Found& found);
   bool start(ProofNode& node);
   void leaf(ProofNode& node, Found& found, double to_beat);
   bool fix(ProofNode& node, double to_beat, Found& found);
@@ -237,8 +238,10 @@ void ProofTree::Worker::divide_blindly(ProofNode& node, Found& found) {
   found.node.reset();
 }
 
-void ProofTree::Worker::work(Found& found, double value, double to_beat) {
+void ProofTree::Worker::work(Found& found) {
   ProofNode& node = *found.node;
+  if (std::isfinite(node.bound) && gives_up()) return;
+  const double value = found.value, to_beat = found.to_beat;
   bool enumerated = false;
   const auto dismiss = [&](double at_most) {
     if (settings.seen) settings.seen(node);
@@ -315,40 +318,68 @@ void ProofTree::take(Found& found, const Offer& offer) {
   for (Open& child : found.children) put(child, true);
 }
 
+// Sends nodes out until there are kWindow, or none is left that counts.
+void ProofTree::send() {
+  const double node_bytes = 48.0 * static_cast<double>(problem_.n) + 256.0;
+  while (out_.size() < kWindow && !gave_up_ && !open_.empty() && open_.front()->bound > beat()) {
+    if (settings_.most_nodes > 0 && nodes_ >= settings_.most_nodes) return;
+    if (static_cast<double>(open_.size()) * node_bytes > kMostBytes) return;
+    std::pop_heap(open_.begin(), open_.end(), Later());
+    Found& found = *out_.emplace_back(std::make_unique<Found>());
+    found.node = std::move(open_.back());
+    open_.pop_back();
+    found.value = value_;
+    found.to_beat = beat();
+    ++nodes_;
+  }
+}
+
+// What one thread does until nothing is out any more.
+void ProofTree::work(Worker& worker, const Offer& offer) {
+  std::unique_lock lock(mutex_);
+  while (!out_.empty() && !failure_) {
+    const auto mine =
+        std::find_if(out_.begin(), out_.end(), [](const auto& f) { return !f->taken; });
+    if (mine == out_.end()) {
+      changed_.wait(lock);
+      continue;
+    }
+    Found& found = **mine;
+    found.taken = true;
+    lock.unlock();
+    worker.work(found);
+    lock.lock();
+    found.done = true;
+    while (!out_.empty() && out_.front()->done) {
+      take(*out_.front(), offer);
+      out_.pop_front();
+      gave_up_ = gave_up_ || (settings_.give_up && settings_.give_up());
+      send();
+    }
+    changed_.notify_all();
+  }
+}
+
 bool ProofTree::run(double value, const Offer& offer) {
   value_ = value;
   auto root = std::make_unique<ProofNode>();
   root->open = problem_.names;
   root->bound = kInfinity;
   open_.push_back(std::move(root));
-  std::vector<Found> round;
-  const double node_bytes = 48.0 * static_cast<double>(problem_.n) + 256.0;
-  while (!open_.empty() && open_.front()->bound > beat()) {
-    const Index left = settings_.most_nodes > 0 ? settings_.most_nodes - nodes_ : kRound;
-    if (left <= 0 || static_cast<double>(open_.size()) * node_bytes > kMostBytes) return false;
-    round.clear();
-    while (!open_.empty() && open_.front()->bound > beat() &&
-           static_cast<Index>(round.size()) < std::min(left, kRound)) {
-      std::pop_heap(open_.begin(), open_.end(), Later());
-      round.emplace_back().node = std::move(open_.back());
-      open_.pop_back();
-    }
-    nodes_ += static_cast<Index>(round.size());
-    const double now = value_, to_beat = beat();
-    // Nodes take very different times: each thread takes the next one.
-    const auto count = static_cast<Index>(round.size());
-    std::atomic<Index> next = 0;
-    threads_.for_each(std::min<Index>(threads_.count(), count), [&](Index, int slot) {
+  send();
+  threads_.for_each(threads_.count(), [&](Index, int slot) {
+    try {
       std::unique_ptr<Worker>& worker = workers_[at(slot)];
       if (!worker) worker = std::make_unique<Worker>(*this);
-      for (Index i = next++; i < count; i = next++) worker->work(round[at(i)], now, to_beat);
-    });
-    for (Found& found : round) take(found, offer);
-    if (settings_.give_up && settings_.give_up()) {
-      gave_up_ = true;
-      return false;
+      work(*worker, offer);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      changed_.notify_all();
     }
-  }
+  });
+  if (failure_) std::rethrow_exception(failure_);
+  if (!open_.empty() && open_.front()->bound > beat()) return false;
   // What is still open is not above what is looked for.
   for (const Open& node : open_) dismissed_ = std::max(dismissed_, node->bound);
   open_.clear();

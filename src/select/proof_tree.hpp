@@ -1,14 +1,19 @@
 // Best-first branch and bound over the names that are in, out, or open (proof_problem.hpp).
 //
-// A round takes the kRound open nodes of largest bound, works on each by itself against the value
-// that was reached when the round began, and then takes in what they found, in their order. So the
-// tree, and every bit of the result, is the same for any number of threads.
+// A few nodes are out at a time. Each is worked on by itself, against the value that was reached
+// when it went out; what they found is taken in in the order in which they went out, and for each
+// that comes in the open nodes of largest bound go out. So the tree, and every bit of the result,
+// is the same for any number of threads, and no thread waits for the others to come to an end.
 #pragma once
 
 #include <cmath>
+#include <condition_variable>
+#include <deque>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -68,6 +73,8 @@ class ProofTree {
   double beat() const {
     return value_ + settings_.tolerance * std::abs(value_) + problem_.smallest;
   }
+  void send();
+  void work(Worker& worker, const Offer& offer);
   void take(Found& found, const Offer& offer);
 
   const ProofProblem& problem_;
@@ -75,6 +82,10 @@ class ProofTree {
   const Threads& threads_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<Open> open_;  // a heap
+  std::deque<std::unique_ptr<Found>> out_;
+  std::mutex mutex_;  // of all that changes, but for what is in the hands of a worker
+  std::condition_variable changed_;
+  std::exception_ptr failure_;
   double value_ = 0.0, dismissed_ = -std::numeric_limits<double>::infinity();
   Index nodes_ = 0, ids_ = 0;
   bool gave_up_ = false;
