@@ -31,7 +31,8 @@ class SparseTangentPortfolio(BaseEstimator):
     cardinality : int or str
         Most names that may be held: a count, or a share of the assets such as ``"10%"``.
     optimizer : str
-        ``swap``, ``exact``, ``greedy``, ``symmetric``, ``oscar``, ``sdr``, ``mssrm`` or ``mssrm-long``.
+        ``swap``, ``pairs``, ``exact``, ``greedy``, ``symmetric``, ``oscar``, ``sdr``, ``mssrm`` or
+        ``mssrm-long``.
     shrinkage : float
         Weight of the scaled identity in the covariance, in [0, 1].
     sizing : str

@@ -21,8 +21,9 @@ namespace {
 
 using layer::Objective;
 
-constexpr double kRoom = 1.01;        // for the rounding of a gap
-constexpr int kDisturbedStarts = 10;  // disturbed ones, of the first search
+constexpr double kRoom = 1.01;  // for the rounding of a gap
+// Disturbed starts of the search: before a proof, whose tree goes on with it, and alone.
+constexpr int kStartsOfProof = 30, kStartsAlone = 200;
 // Supports, all of which may have to be looked at where Sigma itself is singular to rounding.
 constexpr double kMostSingular = 1e6;
 // Of the return, what risk that is allowed and not used may cost in its bound.
@@ -68,11 +69,12 @@ struct ExactSelector::Work {
     settings.optimizer = Optimizer::swap;
   }
 
+  void begin(const risk::Risk& of, Index of_sample, ConstVec signal, const layer::Limits* under);
   void search(std::span<const Index> start, Portfolio& out, const Stop& stop);
   bool solve_on(std::span<const Index> K, Portfolio& to);
   bool read(const Portfolio& out, Proof& to);
   bool is_largest_return(const Portfolio& out, Proof& to);
-  void look_further(Portfolio& out, const Stop& stop, const ProofClock& clock);
+  void look_further(Portfolio& out, int starts, const Stop& stop, const ProofClock& clock);
   double tolerance(const Portfolio& out);
   void prove(const Threads& threads, const Stop& stop, const ProofClock& clock, Portfolio& out,
              Proof& to);
@@ -103,6 +105,16 @@ struct ExactSelector::Work {
   ConstVec mu;
   const layer::Limits* limits = nullptr;
 };
+
+void ExactSelector::Work::begin(const risk::Risk& of, Index of_sample, ConstVec signal,
+                                const layer::Limits* under) {
+  check_input(Optimizer::swap, n, of, of_sample, signal);
+  risk = &of;
+  sample = of_sample;
+  mu = signal;
+  limits = under;
+  exchanges.reset();
+}
 
 // What is compared: the Sharpe ratio, or the objective under limits.
 double ExactSelector::Work::reached(const Portfolio& out) const {
@@ -180,14 +192,15 @@ bool ExactSelector::Work::is_largest_return(const Portfolio& out, Proof& to) {
 }
 
 // Exchanges of two names for two others, and disturbed starts.
-void ExactSelector::Work::look_further(Portfolio& out, const Stop& stop, const ProofClock& clock) {
+void ExactSelector::Work::look_further(Portfolio& out, int starts, const Stop& stop,
+                                       const ProofClock& clock) {
   if (!plain() || settings.k == n) return;
   exchanges.emplace(problem, net_positive());
   std::vector<Index> K = out.support;
   for (Index j = 0; static_cast<Index>(K.size()) < settings.k; ++j)
     if (std::find(K.begin(), K.end(), j) == K.end()) K.push_back(j);
   try {
-    exchanges->run(K, kDisturbedStarts, [&] { return (stop && stop()) || clock.is_over(); });
+    exchanges->run(K, starts, [&] { return (stop && stop()) || clock.is_over(); });
   } catch (const Interrupted&) {
     if (!proof.answers_when_stopped && stop && stop()) throw;  // the end of the time is no error
   }
@@ -255,12 +268,7 @@ void ExactSelector::run(const risk::Risk& risk, Index sample, ConstVec mu,
                         const Threads& threads, Portfolio& out, Proof& proof, const Stop& stop) {
   Work& work = *work_;
   const ProofClock clock(work.proof.seconds);
-  check_input(Optimizer::swap, work.n, risk, sample, mu);
-  work.risk = &risk;
-  work.sample = sample;
-  work.mu = mu;
-  work.limits = limits;
-  work.exchanges.reset();
+  work.begin(risk, sample, mu, limits);
   proof = {};
   work.search(start, out, work.proof.answers_when_stopped ? Stop() : stop);
   const Status status = out.outcome.status;
@@ -279,8 +287,19 @@ void ExactSelector::run(const risk::Risk& risk, Index sample, ConstVec mu,
     return;
   }
   if (work.is_largest_return(out, proof)) return;
-  work.look_further(out, stop, clock);
+  work.look_further(out, kStartsOfProof, stop, clock);
   work.prove(threads, stop, clock, out, proof);
+}
+
+void ExactSelector::find(const risk::Risk& risk, Index sample, ConstVec mu,
+                         const layer::Limits* limits, Portfolio& out, const Stop& stop) {
+  Work& work = *work_;
+  work.begin(risk, sample, mu, limits);
+  work.search({}, out, stop);
+  Proof none;
+  if (limits != nullptr || !out.outcome.solved() || !work.read(out, none)) return;
+  work.look_further(out, kStartsAlone, stop, ProofClock(0.0));
+  ask(stop);
 }
 
 }  // namespace sharpen::select

@@ -16,6 +16,7 @@ namespace {
 constexpr double kGrown = 1.0 + 1e-12;
 constexpr double kMostPairs = 3e7;  // of exchanges two for two, to look for one
 constexpr int kMostExchanges = 1000;
+constexpr double kNear = 0.995;  // of the best value: worth exchanges two for two
 
 }  // namespace
 
@@ -245,14 +246,17 @@ double ProofSearch::run(std::vector<Index>& K, int starts, const Stop& stop) {
   for (int i = 0; i < starts; ++i) {
     ask(stop);
     disturbed = K;
-    const Index changed = std::min<Index>(std::max<Index>(2, k / 3), std::min(k, n - k));
+    // Small disturbances find what is near, larger ones what is not.
+    const auto sizes = static_cast<std::uint64_t>(std::max<Index>(k / 3 - 1, 1));
+    const Index changed = std::min(2 + static_cast<Index>(random.below(sizes)), std::min(k, n - k));
     for (Index c = 0; c < changed; ++c) {
       const auto in = static_cast<Index>(random.below(static_cast<std::uint64_t>(n)));
       const auto out = static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(k)));
       if (std::find(disturbed.begin(), disturbed.end(), in) == disturbed.end()) disturbed[out] = in;
     }
     double now = exchange(disturbed);
-    if (now > 0.995 * best) now = improve(disturbed, now);
+    const bool back = std::abs(now - best) <= (kGrown - 1.0) * best;  // at what it came from
+    if (now > kNear * best && !back) now = improve(disturbed, now);
     if (now > best * kGrown) {
       best = now;
       K = disturbed;

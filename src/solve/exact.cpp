@@ -1,9 +1,10 @@
-// Branch and bound (select/proof.hpp) as an optimizer.
+// Branch and bound (select/proof.hpp), and the search that it begins with, as optimizers.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "sharpen/base/error.hpp"
@@ -13,6 +14,14 @@
 namespace sharpen::solve {
 
 namespace {
+
+void check_size(std::string_view optimizer, Index n) {
+  constexpr Index kMost = baseline::BoundSettings::kMostForBranch;
+  if (n > kMost)
+    throw InputError(
+        fmt::format("optimizer = {} takes at most {} assets, and there are {}; use optimizer swap",
+                    optimizer, kMost, n));
+}
 
 // Each decision starts from the names of the one before, as long as later decisions over the same
 // assets come.
@@ -34,11 +43,7 @@ class ExactOptimizer : public Optimizer {
       names_.clear();
     }
     row_ = problem.row;
-    constexpr Index kMost = baseline::BoundSettings::kMostForBranch;
-    if (problem.n > kMost)
-      throw InputError(fmt::format(
-          "optimizer = exact takes at most {} assets, and there are {}; use optimizer swap", kMost,
-          problem.n));
+    check_size("exact", problem.n);
     if (!out.proof) out.proof.emplace();
     select::Proof& proof = *out.proof;
     selector_->run(*problem.risk, problem.sample, problem.mu, problem.limits, names_,
@@ -81,7 +86,32 @@ class ExactOptimizer : public Optimizer {
   Index n_ = 0, k_ = 0, row_ = 0;  // of the last decision
 };
 
+class PairsOptimizer : public Optimizer {
+ public:
+  explicit PairsOptimizer(const OptimizerSettings& settings) : settings_(settings) {}
+
+  void decide(const Problem& problem, Answer& out) override {
+    check_size("pairs", problem.n);
+    if (!selector_ || k_ != problem.k || n_ != problem.n)
+      selector_.emplace(select::SelectSettings{settings_.mandate(problem.k)},
+                        select::ProofSettings{}, problem.n);
+    n_ = problem.n;
+    k_ = problem.k;
+    selector_->find(*problem.risk, problem.sample, problem.mu, problem.limits, out.portfolio,
+                    problem.stop);
+  }
+
+ private:
+  const OptimizerSettings settings_;
+  std::optional<select::ExactSelector> selector_;
+  Index n_ = 0, k_ = 0;
+};
+
 }  // namespace
+
+std::unique_ptr<Optimizer> make_pairs(const OptimizerSettings& settings) {
+  return std::make_unique<PairsOptimizer>(settings);
+}
 
 std::unique_ptr<Optimizer> make_exact(const OptimizerSettings& settings) {
   return std::make_unique<ExactOptimizer>(settings);

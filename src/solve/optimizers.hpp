@@ -16,6 +16,7 @@ std::unique_ptr<Optimizer> make_mssrm(const OptimizerSettings& settings);
 std::unique_ptr<Optimizer> make_mssrm_long(const OptimizerSettings& settings);
 std::unique_ptr<Optimizer> make_sdr(const OptimizerSettings& settings);
 // select/proof.hpp.
+std::unique_ptr<Optimizer> make_pairs(const OptimizerSettings& settings);
 std::unique_ptr<Optimizer> make_exact(const OptimizerSettings& settings);
 // 1/n of wealth in each of the n assets, fully invested.
 std::unique_ptr<Optimizer> make_equal(const OptimizerSettings& settings);

@@ -62,6 +62,20 @@ OptimizerInfo swap() {
       "forward selection, then exchanges of one name for another until no exchange helps");
 }
 
+OptimizerInfo pairs() {
+  OptimizerInfo row = selecting(
+      select::Optimizer::swap, "pairs",
+      "swap, then exchanges of two names for two others, and the same from disturbed choices");
+  row.name = "pairs";
+  row.softens = false;
+  row.most_assets = baseline::BoundSettings::kMostForBranch;  // it keeps a matrix (n, n)
+  row.seconds = [](double n, double k) {
+    return OptimizerInfo::covariance_seconds(n, k) + 1e-9 * (10.0 * n * n * k + 1e3 * n * k * k);
+  };
+  row.make = make_pairs;
+  return row;
+}
+
 OptimizerInfo exact() {
   OptimizerInfo row = selecting(
       select::Optimizer::swap, "exact",
@@ -157,8 +171,8 @@ struct Registry {
 Registry& registry() {
   static Registry all{.mutex = {}, .rows = [] {
                         Rows rows;
-                        for (OptimizerInfo (*row)() :
-                             {oscar, symmetric, greedy, swap, exact, mssrm, mssrm_long, sdr, equal})
+                        for (OptimizerInfo (*row)() : {oscar, symmetric, greedy, swap, pairs, exact,
+                                                       mssrm, mssrm_long, sdr, equal})
                           rows.push_back(std::make_shared<const OptimizerInfo>(row()));
                         return rows;
                       }()};

@@ -90,14 +90,19 @@ struct Proved {
   Proof proof;
 };
 
-inline Proved prove(const risk::Risk& risk, const VectorXd& mu, Index k, layer::Net net,
-                    const ProofSettings& settings, int threads = 1,
-                    const layer::Limits* limits = nullptr, const Stop& stop = {},
-                    layer::ObjectiveSettings objective = {}) {
+inline SelectSettings at_most(Index k, layer::Net net) {
   SelectSettings select;
   select.k = k;
   select.net = net;
   select.sizing.kind = layer::Sizing::gross;
+  return select;
+}
+
+inline Proved prove(const risk::Risk& risk, const VectorXd& mu, Index k, layer::Net net,
+                    const ProofSettings& settings, int threads = 1,
+                    const layer::Limits* limits = nullptr, const Stop& stop = {},
+                    layer::ObjectiveSettings objective = {}) {
+  SelectSettings select = at_most(k, net);
   select.objective = objective;
   Proved out;
   ExactSelector(select, settings, risk.n())

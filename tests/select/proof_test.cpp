@@ -83,6 +83,57 @@ TEST(Exact, SlowProvesTwentyNamesOfPort2) { expect_known({"port2", 20, .530182, 
 TEST(Exact, SlowProvesTwentyNamesOfPort3) { expect_known({"port3", 20, .467770, {}}); }
 TEST(Exact, SlowProvesTwentyNamesOfFf100) { expect_known({"ff100", 20, .624098, {}}); }
 
+Portfolio found_without_proof(const risk::Risk& risk, const VectorXd& mu, Index k, Net net) {
+  Portfolio out;
+  ExactSelector(at_most(k, net), {}, mu.size()).find(risk, 0, view(mu), nullptr, out);
+  return out;
+}
+
+// The known optima that swap misses.
+class MissedBySwap : public ::testing::TestWithParam<Optimum> {};
+TEST_P(MissedBySwap, IsFoundWithoutAProof) {
+  const Optimum& known = GetParam();
+  const auto data = sharpen::testing::real_moments(known.data);
+  if (!data) GTEST_SKIP() << known.data << " is not in " << sharpen::testing::data_folder();
+  const auto risk = exact_risk(data->Sigma);
+  Portfolio swap;
+  Selector(at_most(known.k, Net::any), *risk).run(*risk, 0, view(data->mu), swap);
+  EXPECT_LT(swap.sharpe, known.sharpe - 1e-5);
+  EXPECT_NEAR(found_without_proof(*risk, data->mu, known.k, Net::any).sharpe, known.sharpe, 6e-7);
+}
+INSTANTIATE_TEST_SUITE_P(Design, MissedBySwap,
+                         ::testing::Values(Optimum{"ff49", 5, .311229, {}},
+                                           Optimum{"port3", 10, .403295, {}},
+                                           Optimum{"port2", 20, .530182, {}}));
+
+TEST(Exact, FindsNothingWorseThanSwapAndNothingBetterThanTheBest) {
+  Problems problems(17);
+  for (int i = 0; i < 40; ++i) {
+    const Index n = 3 + problems.below(10), k = 1 + problems.below(n);
+    const MatrixXd Sigma = random_covariance(problems, n);
+    const VectorXd mu = i % 3 == 0 ? problems.vector(n) : problems.signal(Sigma, i % 3 == 1);
+    const Net net = i % 2 == 0 ? Net::any : Net::positive;
+    const auto risk = exact_risk(Sigma);
+    Portfolio swap;
+    Selector(at_most(k, net), *risk).run(*risk, 0, view(mu), swap);
+    const Portfolio found = found_without_proof(*risk, mu, k, net);
+    EXPECT_LE(static_cast<Index>(found.support.size()), k);
+    EXPECT_GE(found.sharpe, swap.sharpe);
+    AllSupports all(Sigma, mu, net == Net::positive);
+    EXPECT_LE(found.sharpe, std::sqrt(all.best(k)) * (1.0 + 1e-9));
+  }
+}
+
+TEST(Exact, FindingWithoutAProofCanBeInterrupted) {
+  Problems problems(5);
+  const MatrixXd Sigma = random_covariance(problems, 12);
+  const VectorXd mu = problems.vector(12);
+  const auto risk = exact_risk(Sigma);
+  Portfolio out;
+  ExactSelector selector(at_most(4, Net::any), {}, 12);
+  EXPECT_THROW(selector.find(*risk, 0, view(mu), nullptr, out, [] { return true; }), Interrupted);
+}
+
 // A problem of a size that takes some tens of nodes.
 struct Middling {
   explicit Middling(unsigned seed, Index n = 90) {

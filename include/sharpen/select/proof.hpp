@@ -71,6 +71,11 @@ class ExactSelector {
   void run(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits* limits,
            std::span<const Index> start, const Threads& threads, Portfolio& out, Proof& proof,
            const Stop& stop = {});
+  // The search that it begins with, and no proof: what `swap` finds, exchanges of two names for two
+  // others, and starts from choices that chance has disturbed. Under limits it is `swap` alone.
+  // Interrupted once `stop` says so.
+  void find(const risk::Risk& risk, Index sample, ConstVec mu, const layer::Limits* limits,
+            Portfolio& out, const Stop& stop = {});
 
  private:
   struct Work;
