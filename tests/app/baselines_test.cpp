@@ -59,7 +59,7 @@ TEST_F(IndependentAssets, EveryBaselineFindsTheTwoBestOfThree) {
 
 TEST_F(IndependentAssets, CertifyProvesABoundForEveryOptimizer) {
   for (const std::string optimizer :
-       {"oscar", "symmetric", "greedy", "swap", "exact", "mssrm", "mssrm-long", "sdr"}) {
+       {"oscar", "symmetric", "greedy", "swap", "pairs", "exact", "mssrm", "mssrm-long", "sdr"}) {
     for (const std::string bound : {"sdp", "perspective", "branch", "best"}) {
       const json answer = baseline_answer(
           solve({"-k", "2", "--optimizer", optimizer, "--certify", "--bound", bound}));

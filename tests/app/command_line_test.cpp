@@ -89,7 +89,7 @@ TEST(Program, RefusesValuesOutsideTheirBounds) {
   refuse("--periods-per-year", "0", "periods-per-year = 0 is outside (0, inf)");
   refuse("--threads", "-1", "threads = -1 is outside [0, 1024]");
   refuse("--optimizer", "swop",
-         "optimizer = swop is not one of oscar, symmetric, greedy, swap, exact, mssrm, mssrm-long, sdr, "
+         "optimizer = swop is not one of oscar, symmetric, greedy, swap, pairs, exact, mssrm, mssrm-long, sdr, "
          "equal; "
          "did you mean swap?");
   refuse("--form", "low-rank=",

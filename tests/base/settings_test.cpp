@@ -131,10 +131,10 @@ TEST(SettingsParse, LookbackReadsCountsAndAll) {
 }
 
 TEST(SettingsParse, ChoicesSuggestTheNearest) {
-  EXPECT_EQ(
-      parse_error("optimizer", "swop"),
-      "optimizer = swop is not one of oscar, symmetric, greedy, swap, exact, mssrm, mssrm-long, sdr, "
-      "equal; did you mean swap?");
+  EXPECT_EQ(parse_error("optimizer", "swop"),
+            "optimizer = swop is not one of oscar, symmetric, greedy, swap, pairs, exact, mssrm, "
+            "mssrm-long, sdr, "
+            "equal; did you mean swap?");
   EXPECT_EQ(parse_error("net", "sideways"), "net = sideways is not one of positive, any");
   EXPECT_EQ(parse_error("net", ""), "net = '' is not one of positive, any");
 }

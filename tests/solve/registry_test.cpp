@@ -63,8 +63,9 @@ TEST(OptimizerRegistry, RowsSayWhatHelpAndReportsNeed) {
     EXPECT_GT(row->seconds(100.0, 10.0), 0.0) << row->name;
     EXPECT_EQ(&optimizer_named(row->name), row);
   }
-  EXPECT_THAT(optimizer_names(), ::testing::ElementsAre("oscar", "symmetric", "greedy", "swap",
-                                                        "exact", "mssrm", "mssrm-long", "sdr", "equal"));
+  EXPECT_THAT(optimizer_names(),
+              ::testing::ElementsAre("oscar", "symmetric", "greedy", "swap", "pairs", "exact",
+                                     "mssrm", "mssrm-long", "sdr", "equal"));
 }
 
 TEST(OptimizerRegistry, SentencesAreThoseOfTheDocumentation) {
@@ -115,7 +116,8 @@ TEST(OptimizerRegistry, RefusesRowsThatCannotBeTold) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
-                 "optimizer = swop is none of oscar, symmetric, greedy, swap, exact, mssrm, mssrm-long, "
+                 "optimizer = swop is none of oscar, symmetric, greedy, swap, pairs, exact, mssrm, "
+                 "mssrm-long, "
                  "sdr, equal");
   }
 }
