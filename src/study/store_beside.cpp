@@ -4,12 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <system_error>
-#include <vector>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
@@ -37,11 +35,10 @@ std::string bytes_at(const fs::path& file, std::streamoff offset, std::size_t co
   return in ? bytes : std::string();
 }
 
-// The name of a file to be removed is followed by its length, a checksum and these bytes, and they
-// are the journal's last.
-bool names_a_file(const fs::path& journal) {
-  return bytes_at(journal, -8, 8) == "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
-}
+// The first bytes of a journal, and its last if it names a file to be removed.
+constexpr std::string_view kJournalMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+
+bool names_a_file(const fs::path& journal) { return bytes_at(journal, -8, 8) == kJournalMagic; }
 
 // Bytes 18 and 19 of a database say how it is written and read: 1, with a journal; 2, with a log.
 bool keeps_a_log(const fs::path& file) {
@@ -50,40 +47,17 @@ bool keeps_a_log(const fs::path& file) {
   return header.starts_with(kMagic) && (header[18] == 2 || header[19] == 2);
 }
 
-[[noreturn]] void fail_to_copy(const std::string& name, const std::string& why) {
-  std::error_code none;
-  throw InputError(fmt::format(
-      "{}: was left in the middle of a write, and cannot be put in order in a copy in {} ({}); run "
-      "the same `sharpen study` again, which puts it in order, or set TMPDIR to a folder with room",
-      name, shown(fs::temp_directory_path(none)), why));
-}
-
-// False: they were written meanwhile.
-bool copy_both(const fs::path& file, OrderedCopy& copy) {
-  const std::array<std::pair<fs::path, fs::path>, 2> both = {
-      {{file, copy.file}, {beside(file, "-journal"), copy.file.string() + "-journal"}}};
-  // What a write changes. The journal goes when a writer has put the file in order: then there is
-  // nothing to play back.
-  const auto stamps = [&] {
-    std::vector<std::pair<std::uintmax_t, fs::file_time_type>> found;
-    std::error_code gone;
-    for (const auto& [from, to] : both)
-      found.emplace_back(fs::file_size(from, gone), fs::last_write_time(from, gone));
-    return found;
-  };
-  const auto before = stamps();
-  copy.bytes = 0;
-  for (const auto& [from, to] : both) {
-    fs::remove(to);
-    if (!fs::exists(from)) continue;
-    copy.bytes += fs::file_size(from);
-    if (fs::space(*copy.folder).available < fs::file_size(from))
-      throw fs::filesystem_error("", std::make_error_code(std::errc::no_space_on_device));
-    fs::copy_file(from, to);
-    // The copy has the rights of the original, which may be that nobody writes to it.
-    fs::permissions(to, fs::perms::owner_read | fs::perms::owner_write);
-  }
-  return stamps() == before;
+// A journal says at its sixteenth byte how many pages the file had, and SQLite makes it so long
+// again: as long as both are together at the most, or in a study from elsewhere a file of holes. No
+// page has fewer than 512 bytes.
+bool makes_holes(const fs::path& journal, const fs::path& file) {
+  const std::string header = bytes_at(journal, 0, 20);
+  if (!header.starts_with(kJournalMagic)) return false;
+  std::uintmax_t pages = 0;
+  for (const char byte : header.substr(16)) pages = pages << 8 | static_cast<unsigned char>(byte);
+  std::error_code gone;
+  const std::uintmax_t both = fs::file_size(file, gone) + fs::file_size(journal, gone);
+  return !gone && 512 * pages > both;
 }
 
 }  // namespace
@@ -139,38 +113,14 @@ void check_beside(const fs::path& file) {
   if (!fs::is_regular_file(status))
     throw InputError(
         fmt::format("{}: is not a file, and so no journal of a study; remove it", shown(journal)));
-  if (names_a_file(journal))
-    throw InputError(
-        fmt::format("{}: is no journal of a study: it names another file, which would be deleted; "
-                    "remove it, and do not trust {}, which it came with",
-                    shown(journal), shown(file)));
-}
-
-OrderedCopy ordered_copy(const fs::path& file, const std::string& name, const Stop& stop,
-                         const std::function<void()>& say) {
-  try {
-    std::string pattern = fs::temp_directory_path() / "sharpen-XXXXXX";
-    if (::mkdtemp(pattern.data()) == nullptr) fail_to_copy(name, std::strerror(errno));
-    OrderedCopy copy = {{new fs::path(pattern),
-                         [](const fs::path* folder) {
-                           std::error_code ignored;
-                           fs::remove_all(*folder, ignored);
-                           delete folder;
-                         }},
-                        fs::path(pattern) / "study.db"};
-    for (int waits = 0; !copy_both(file, copy); ++waits) wait_for_others(waits, stop, say);
-    check_beside(copy.file);  // again: of the copy it cannot change any more
-    Connection connection(copy.file, SQLITE_OPEN_READWRITE);
-    connection.distrust(copy.bytes);
-    connection.put_in_order();
-    return copy;
-  } catch (const fs::filesystem_error& error) {
-    fail_to_copy(name, error.code().message());
-  } catch (const SqliteError& error) {
-    if (error.code != SQLITE_FULL && error.code != SQLITE_IOERR && error.code != SQLITE_CANTOPEN)
-      throw;
-    fail_to_copy(name, error.what());
-  }
+  const std::string_view harm =
+      names_a_file(journal)        ? "it names another file, which would be deleted"
+      : makes_holes(journal, file) ? "it would make the file longer than it can have been"
+                                   : "";
+  if (!harm.empty())
+    throw InputError(fmt::format(
+        "{}: is no journal of a study: {}; remove it, and do not trust {}, which it came with",
+        shown(journal), harm, shown(file)));
 }
 
 fs::path set_aside(const fs::path& file) {

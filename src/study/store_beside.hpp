@@ -6,11 +6,8 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
-
-#include "sharpen/base/control.hpp"
 
 namespace sharpen::study {
 
@@ -21,20 +18,8 @@ namespace sharpen::study {
 std::shared_ptr<const void> lock_to_write(const std::filesystem::path& file,
                                           const std::string& name);
 
-// Before the file is opened. InputError for a journal that names a file or is a link or a pipe, and
-// for a write-ahead log.
+// Before the file is opened. InputError for a journal that names a file, makes ours one of holes or
+// is a link or a pipe, and for a write-ahead log.
 void check_beside(const std::filesystem::path& file);
-
-// The file and its journal, copied to a folder of our own and put in order there, since a reader
-// writes to nothing of the user's. InputError if the journal is foreign or there is no room,
-// SqliteError if the two do not fit each other. A program that changes them meanwhile is waited
-// for, as by a Connection.
-struct OrderedCopy {
-  std::shared_ptr<const std::filesystem::path> folder;  // that goes with it
-  std::filesystem::path file;
-  std::uintmax_t bytes = 0;  // that were copied
-};
-OrderedCopy ordered_copy(const std::filesystem::path& file, const std::string& name,
-                         const Stop& stop, const std::function<void()>& say);
 
 }  // namespace sharpen::study

@@ -1,7 +1,6 @@
 // Reading a study from a file that may come from anyone.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "sharpen/base/error.hpp"
@@ -55,14 +54,13 @@ void check_is_file(const fs::path& file, const std::string& name) {
 template <class Read>
 auto read_any(const fs::path& file, const Log& log, const Stop& stop, const Read& read) {
   const std::string name = shown(file);
-  const auto say = [&] {
-    log.warning(fmt::format("{}: another program is writing it; waiting until it lets go", name));
-  };
-  // `most`: bytes that were really there; a journal can make a file of holes longer than that.
-  const auto read_file = [&](const fs::path& there, std::uintmax_t most) {
+  Doing doing = Doing::reading;
+  const auto read_file = [&](int flags) {
     std::error_code failed;
-    Connection connection(there, SQLITE_OPEN_READONLY, stop, say);
-    connection.distrust(std::min(fs::file_size(there, failed), most));
+    Connection connection(file, flags, stop, [&] {
+      log.warning(fmt::format("{}: another program is writing it; waiting until it lets go", name));
+    });
+    connection.distrust(fs::file_size(file, failed));
     connection.run("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; BEGIN");
     check_schema(connection);
     return read(connection, name);
@@ -71,12 +69,13 @@ auto read_any(const fs::path& file, const Log& log, const Stop& stop, const Read
     check_is_file(file, name);
     check_beside(file);
     try {
-      return read_file(file, fs::file_size(file));
+      return read_file(SQLITE_OPEN_READONLY);
     } catch (const SqliteError& error) {
       if (error.extended != SQLITE_READONLY_ROLLBACK) throw;
-      // A process that was killed in the middle of a write has left a journal beside the file.
-      const OrderedCopy copy = ordered_copy(file, name, stop, say);
-      return read_file(copy.file, copy.bytes);
+      // A process that was killed in the middle of a write has left a journal: SQLite, which knows
+      // by its locks that nobody writes, plays it back where it may write.
+      doing = Doing::ordering;
+      return read_file(SQLITE_OPEN_READWRITE);
     }
   } catch (const Misfit& misfit) {
     throw InputError(fmt::format(
@@ -84,7 +83,7 @@ auto read_any(const fs::path& file, const Log& log, const Stop& stop, const Read
         "the study again",
         name, misfit.what()));
   } catch (const SqliteError& error) {
-    explain(name, error, Doing::reading);
+    explain(name, error, doing);
   }
 }
 

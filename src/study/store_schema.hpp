@@ -54,9 +54,9 @@ constexpr FileKind kExpectationBytes = {"SHRPKEPT", 1, "set of expectations", kR
 // A file's name in messages.
 std::string shown(const std::filesystem::path& file);
 
-// Throws what SQLite's error means to whoever reads the file, opens it to write, or writes it: an
-// InputError where the file is to blame, else a StoreFailure.
-enum class Doing { reading, opening, writing };
+// Throws what SQLite's error means to whoever reads the file, puts it in order to read it, opens it
+// to write, or writes it: an InputError where the file is to blame, else a StoreFailure.
+enum class Doing { reading, ordering, opening, writing };
 [[noreturn]] void explain(const std::string& file, const SqliteError& error, Doing doing);
 
 }  // namespace sharpen::study

@@ -26,6 +26,12 @@ void explain(const std::string& file, const SqliteError& error, Doing doing) {
   if (doing == Doing::reading && disk)
     throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions", file,
                                  error.what()));
+  if (doing == Doing::ordering && disk)
+    throw InputError(
+        fmt::format("{}: was left in the middle of a write, and cannot be put in order where it is "
+                    "({}); run the same `sharpen study` again, or copy it and its -journal to a "
+                    "folder that you can write to",
+                    file, error.what()));
   if (doing != Doing::writing && !disk)
     throw InputError(fmt::format("{}: is damaged: {}; copy it again, or run the study again", file,
                                  error.what()));

@@ -1,8 +1,8 @@
 // The file of a study: one SQLite database that grows cell by cell.
 //
 // Every cell, or every group of them, is one transaction, so that whatever kills the process, the
-// file holds the cells that were finished and nothing else. One process writes at a time; readers
-// never write.
+// file holds the cells that were finished and nothing else. One process writes at a time; a reader
+// writes nothing but what SQLite undoes of a write that was killed.
 #pragma once
 
 #include <filesystem>
@@ -117,9 +117,9 @@ enum class Detail {
   all,
 };
 
-// Read-only, from a file that may come from anyone: InputError for whatever is not a store of this
-// schema or does not fit itself (lengths, indices, numbers out of range), never a crash. Another
-// program that is writing it is waited for, as by Store; so do the two above.
+// From a file that may come from anyone: InputError for whatever is not a store of this schema or
+// does not fit itself (lengths, indices, numbers out of range), never a crash. Another program that
+// is writing it is waited for, as by Store; so do the two above.
 Results read_store(const std::filesystem::path& file, Detail detail = Detail::all,
                    const Log& log = {}, const Stop& stop = {});
 
