@@ -60,7 +60,7 @@ auto read_any(const fs::path& file, const Log& log, const Stop& stop, const Read
     Connection connection(file, flags, stop, [&] {
       log.warning(fmt::format("{}: another program is writing it; waiting until it lets go", name));
     });
-    connection.distrust(fs::file_size(file, failed));
+    connection.limit(fs::file_size(file, failed));
     connection.run("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; BEGIN");
     check_schema(connection);
     return read(connection, name);

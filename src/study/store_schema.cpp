@@ -84,12 +84,11 @@ std::string metrics_table() {
   return sql + "  -- NULL: cannot be computed\n) STRICT;\n";
 }
 
-// Type, name and SQL of everything in the schema, of at most `most` things.
-std::set<std::array<std::string, 3>> entries(Connection& connection, std::size_t most = 100) {
-  Statement list(connection, "SELECT type, name, ifnull(sql, '') FROM sqlite_schema");
+// Type, name and SQL of everything in the schema.
+std::set<std::array<std::string, 3>> entries(Connection& connection) {
+  Statement list(connection, "SELECT type, name, sql FROM sqlite_schema");
   std::set<std::array<std::string, 3>> found;
-  while (found.size() < most && list.step())
-    found.insert({list.text(0), list.text(1), list.text(2)});
+  while (list.step()) found.insert({list.text(0), list.text(1), list.text(2)});
   return found;
 }
 

@@ -12,8 +12,7 @@ namespace {
 
 constexpr int kStepsPerCall = 1000;
 constexpr std::uintmax_t kLongestText = 4 << 20;
-// Bytes that the smallest of files may hand out; and more than any file, so that nothing overflows.
-constexpr std::uintmax_t kSlack = 1 << 20, kLargestFile = std::uintmax_t{1} << 50;
+constexpr std::uintmax_t kSlack = 1 << 20;  // bytes that the smallest of files may hand out
 
 }  // namespace
 
@@ -40,6 +39,16 @@ Connection::Connection(const std::filesystem::path& file, int flags, Stop stop,
     return 1;
   };
   sqlite3_busy_handler(database_, wait, this);
+  // Not quick_check: it follows a chain of pages by calling itself, until the stack is full.
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(database_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(database_, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
+  sqlite3_limit(database_, SQLITE_LIMIT_EXPR_DEPTH, 20);
+  sqlite3_limit(database_, SQLITE_LIMIT_ATTACHED, 0);
+  const auto count = [](void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? 1 : 0; };
+  sqlite3_progress_handler(database_, kStepsPerCall, count, &steps_left_);
   limit(kLargestFile);
 }
 
@@ -60,27 +69,13 @@ std::int64_t Connection::number(std::string_view sql) {
   return query.integer(0);
 }
 
-// quick_check is not asked: it follows a chain of pages by calling itself, until the stack is full.
-void Connection::distrust(std::uintmax_t file_bytes) {
-  sqlite3_db_config(database_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  sqlite3_db_config(database_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(database_, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
-  sqlite3_db_config(database_, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(database_, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
-  sqlite3_limit(database_, SQLITE_LIMIT_EXPR_DEPTH, 20);
-  sqlite3_limit(database_, SQLITE_LIMIT_ATTACHED, 0);
-  const auto count = [](void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? 1 : 0; };
-  sqlite3_progress_handler(database_, kStepsPerCall, count, &steps_left_);
-  limit(file_bytes);
-}
-
 void Connection::limit(std::uintmax_t file_bytes) {
   const std::uintmax_t bytes = std::min(file_bytes, kLargestFile);
   sqlite3_limit(database_, SQLITE_LIMIT_LENGTH,
                 static_cast<int>(std::min(bytes + kSlack, kLongestBlob)));
   // Some ten steps read a row, and a row takes twenty bytes at the least.
   steps_left_ = 10'000 + static_cast<std::int64_t>(8 * bytes / kStepsPerCall);
-  bytes_left_ = 2 * bytes + kSlack;  // twice: a text of another encoding grows when it is read
+  bytes_left_ = bytes + kSlack;
 }
 
 void Connection::take(std::uintmax_t bytes) {
@@ -88,42 +83,21 @@ void Connection::take(std::uintmax_t bytes) {
   bytes_left_ -= bytes;
 }
 
-void Statement::require_type(int column, int type, std::string_view what) {
-  if (sqlite3_column_type(statement_.get(), column) == type) return;
-  throw Misfit(fmt::format("a value of \"{}\" is not a {}",
-                           printable(sqlite3_column_name(statement_.get(), column)), what));
-}
-
-std::string Statement::taken(int column, const void* begin, std::size_t longest) {
+std::string Statement::blob(int column) {
+  const void* const begin = sqlite3_column_blob(statement_.get(), column);
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-  if (begin == nullptr && size > 0) connection_.check(SQLITE_NOMEM);
-  if (size > longest)
-    throw Misfit(fmt::format("a value of \"{}\" has {} bytes, more than {}",
-                             sqlite3_column_name(statement_.get(), column), size, longest));
   connection_.take(size);
-  return size == 0 ? std::string() : std::string(static_cast<const char*>(begin), size);
-}
-
-Id Statement::integer(int column) {
-  require_type(column, SQLITE_INTEGER, "whole number");
-  return sqlite3_column_int64(statement_.get(), column);
-}
-
-double Statement::real(int column) {
-  require_type(column, SQLITE_FLOAT, "number");
-  return sqlite3_column_double(statement_.get(), column);
+  return begin == nullptr ? std::string() : std::string(static_cast<const char*>(begin), size);
 }
 
 std::string Statement::text(int column) {
-  require_type(column, SQLITE_TEXT, "text");
-  std::string found = taken(column, sqlite3_column_text(statement_.get(), column), kLongestText);
+  std::string found = blob(column);
+  if (found.size() > kLongestText)
+    throw Misfit(fmt::format("a value of \"{}\" has {} bytes, more than {}",
+                             sqlite3_column_name(statement_.get(), column), found.size(),
+                             kLongestText));
   require(is_utf8(found), "a text is not UTF-8");
   return found;
-}
-
-std::string Statement::blob(int column) {
-  require_type(column, SQLITE_BLOB, "blob");
-  return taken(column, sqlite3_column_blob(statement_.get(), column), kLongestBlob);
 }
 
 }  // namespace sharpen::study

@@ -4,7 +4,6 @@
 
 #include <sqlite3.h>
 
-#include <cmath>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -22,7 +21,8 @@ namespace sharpen::study {
 
 using Id = std::int64_t;
 
-constexpr std::uintmax_t kLongestBlob = 500'000'000;  // and a row
+constexpr std::uintmax_t kLongestBlob = 500'000'000;              // and a row
+constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 50;  // no file has more bytes
 
 // What SQLite answered; callers that know what the file was wanted for turn it into their own.
 struct SqliteError : std::runtime_error {
@@ -31,6 +31,7 @@ struct SqliteError : std::runtime_error {
   int extended, code;
 };
 
+// To a file that may come from anyone: nothing in it is run, whatever its schema says.
 class Connection {
  public:
   // `flags`: SQLITE_OPEN_... Another program that has the file locked is waited for as long as that
@@ -47,15 +48,10 @@ class Connection {
   void check(int code);
   void run(const std::string& sql);  // several statements, no rows
   std::int64_t number(std::string_view sql);
-  // Has SQLite play back the journal that a killed writer has left.
-  void put_in_order() { number("SELECT count(*) FROM sqlite_schema"); }
-
-  // What a file from elsewhere needs: nothing in it is run, whatever its schema says; no query
-  // costs more than a few steps for each of its bytes, and all that is read is little longer than
-  // it: rows can be bent to share one long text.
-  void distrust(std::uintmax_t file_bytes);
-  void limit(std::uintmax_t file_bytes);  // the same but for the schema
-  void take(std::uintmax_t bytes);        // of what may be read; Misfit
+  // From now on no query costs more than a few steps for each byte of the file, and all that is
+  // read is little longer than it: rows can be bent to share one long text.
+  void limit(std::uintmax_t file_bytes);
+  void take(std::uintmax_t bytes);  // of what may be read; Misfit
 
  private:
   sqlite3* database_ = nullptr;
@@ -71,7 +67,7 @@ struct Blob {
 };
 
 // Parameters are bound in their order; whoever binds a text or a blob has it until the statement
-// has run. NaN is NULL.
+// has run. SQLite makes NULL of NaN.
 class Statement {
  public:
   template <class... Values>
@@ -90,7 +86,6 @@ class Statement {
     connection_.check(sqlite3_bind_null(statement_.get(), ++last_));
   }
   void bind(double value) {
-    if (std::isnan(value)) return bind(std::optional<Id>());
     connection_.check(sqlite3_bind_double(statement_.get(), ++last_, value));
   }
   void bind(std::string_view text) {
@@ -117,16 +112,13 @@ class Statement {
     last_ = 0;
   }
 
-  // Columns of a row, from 0. Misfit for a value of another type, and text that is not UTF-8.
-  Id integer(int column);
-  double real(int column);
-  std::string text(int column);
+  // Columns of a row, from 0. What a file has in place of a number is read as SQLite converts it.
+  Id integer(int column) { return sqlite3_column_int64(statement_.get(), column); }
+  double real(int column) { return sqlite3_column_double(statement_.get(), column); }
   std::string blob(int column);
+  std::string text(int column);  // Misfit if it is too long, or not UTF-8
 
  private:
-  void require_type(int column, int type, std::string_view what);
-  std::string taken(int column, const void* begin, std::size_t longest);
-
   Connection& connection_;
   std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement_;
   int last_ = 0;  // parameter that was bound

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
@@ -42,12 +41,6 @@ void explain(const std::string& file, const SqliteError& error, Doing doing) {
 }
 
 namespace {
-
-bool is_new(const std::filesystem::path& file) {
-  std::error_code failed;
-  const auto size = std::filesystem::file_size(file, failed);
-  return failed || size == 0;
-}
 
 // The words of BLAS name the kernels that it has for this CPU.
 void warn_of_other_machine(const Results& plan, const Results& stored, const std::string& file,
@@ -114,17 +107,16 @@ Store::Database::Database(const std::filesystem::path& file, const Results& plan
   } catch (const SqliteError& error) {
     std::error_code ignored;
     // It never became a study. A link to it is the user's, and stays.
-    if (is_new(file)) std::filesystem::remove(link_target(file), ignored);
+    if (std::filesystem::file_size(file, ignored) == 0)
+      std::filesystem::remove(link_target(file), ignored);
     explain(name, error, Doing::opening);
   }
 }
 
 void Store::Database::open(const std::filesystem::path& file, const Results& planned,
                            const Log& log) {
-  constexpr auto kAny = std::numeric_limits<std::uintmax_t>::max();
-  connection->distrust(kAny);
-  connection->put_in_order();  // only then is the size of the file what it holds
-  const bool fresh = is_new(file);
+  // Has SQLite undo what a killed writer left: only then is the size of the file what it holds.
+  const bool fresh = connection->number("PRAGMA page_count") == 0;
   std::error_code unknown;
   connection->limit(std::filesystem::file_size(file, unknown));
   // EXTRA: a cell that was written stays written, even if the power fails.
@@ -144,7 +136,7 @@ void Store::Database::open(const std::filesystem::path& file, const Results& pla
   plan = joined(planned, stored);
   write_plan(*connection, plan);
   connection->run("COMMIT");
-  connection->limit(kAny);
+  connection->limit(kLargestFile);
   for (const Cell& cell : plan.results.cells) states.push_back(cell.state);
   if (std::ranges::find(states, CellState::missing) != states.end())
     warn_of_other_machine(planned, stored.results, name, log);
