@@ -47,6 +47,8 @@ class Connection {
   // Throws what SQLite says of its last call, or what ended a wait.
   void check(int code);
   void run(const std::string& sql);  // several statements, no rows
+  // For a transaction that SQLite may have ended itself.
+  void roll_back(const char* sql) { sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
   std::int64_t number(std::string_view sql);
   // From now on no query costs more than a few steps for each byte of the file, and all that is
   // read is little longer than it: rows can be bent to share one long text.

@@ -66,7 +66,7 @@ struct Store::Database {
   Stored plan;
   std::vector<CellState> states;
   bool grouped = false;
-  std::vector<std::pair<Index, CellState>> undo;  // states before the group that is open
+  std::vector<std::pair<Index, CellState>> undo;  // states before the change or group that is open
 
   Database(const std::filesystem::path& file, const Results& planned, const Log& log,
            const Stop& stop);
@@ -84,9 +84,16 @@ struct Store::Database {
       explain(name, error, Doing::writing);
     }
   }
+  // All of `work` or nothing: a transaction of its own, or a part of the group's.
+  template <class Work>
+  void change(const Work& work);
+  void restore(std::size_t changes);  // the states as they were after so many
   void replace(Index cell, CellState state, std::string_view reason, double seconds);
-  void set_state(Index cell, CellState state);
   void write_metrics(Id id, const Cell& cell);
+
+  template <class T>
+  std::optional<T> shared(std::string_view key, const FileKind& kind);
+  void write_shared(std::string_view key, std::string_view kind, const std::string& bytes);
 };
 
 Store::Database::Database(const std::filesystem::path& file, const Results& planned, const Log& log,
@@ -159,11 +166,8 @@ Store::Group::Group(Store& store) : database_(*store.database_) {
 
 Store::Group::~Group() {
   if (!open_) return;
-  // An error may have rolled it back already.
-  if (sqlite3_get_autocommit(database_.connection->get()) == 0)
-    sqlite3_exec(database_.connection->get(), "ROLLBACK", nullptr, nullptr, nullptr);
-  for (; !database_.undo.empty(); database_.undo.pop_back())
-    database_.states[at(database_.undo.back().first)] = database_.undo.back().second;
+  database_.connection->roll_back("ROLLBACK");
+  database_.restore(0);
   database_.grouped = false;
 }
 
@@ -172,25 +176,26 @@ void Store::Group::commit() {
   database_.grouped = open_ = false;
 }
 
-// All of `work` or nothing: a transaction of its own, or a part of the group's that can be undone.
+// The first savepoint begins a transaction, and its release commits it.
 template <class Work>
-void Store::change(const Work& work) {
-  Database& database = *database_;
-  if (!database.grouped) {
-    Group group(*this);
-    database.guarded(work);
-    return group.commit();
-  }
-  database.guarded([&] {
-    database.connection->run("SAVEPOINT one");
+void Store::Database::change(const Work& work) {
+  if (!grouped) undo.clear();
+  const std::size_t before = undo.size();
+  guarded([&] {
+    connection->run("SAVEPOINT one");
     try {
       work();
+      connection->run("RELEASE one");
     } catch (...) {
-      sqlite3_exec(database.connection->get(), "ROLLBACK TO one", nullptr, nullptr, nullptr);
+      connection->roll_back(grouped ? "ROLLBACK TO one" : "ROLLBACK");
+      restore(before);
       throw;
     }
-    database.connection->run("RELEASE one");
   });
+}
+
+void Store::Database::restore(std::size_t changes) {
+  for (; undo.size() > changes; undo.pop_back()) states[at(undo.back().first)] = undo.back().second;
 }
 
 Id Store::Database::id_of(Index cell) const {
@@ -208,11 +213,7 @@ void Store::Database::replace(Index cell, CellState state, std::string_view reas
   Statement(*connection, "UPDATE cells SET state = ?, reason = ?, seconds = ? WHERE cell = ?")
       .run(study::name(state), storable(reason),
            std::isfinite(seconds) && seconds > 0.0 ? seconds : 0.0, id);
-}
-
-// Once the file has it.
-void Store::Database::set_state(Index cell, CellState state) {
-  if (grouped) undo.emplace_back(cell, states[at(cell)]);
+  undo.emplace_back(cell, states[at(cell)]);
   states[at(cell)] = state;
 }
 
@@ -242,74 +243,69 @@ void Store::write_done(Index cell, const Cell& found) {
   found_fields(bytes, const_cast<Cell&>(found));  // which changes nothing
   const std::string all = bytes.written();
   const std::vector<double>& returns = found.run.returns;
-  change([&] {
+  database.change([&] {
     database.replace(cell, CellState::done, "", found.seconds);
     Statement(*database.connection, "INSERT INTO runs VALUES (?, ?, ?)")
         .run(id, Blob{{reinterpret_cast<const char*>(returns.data()), 8 * returns.size()}},
              Blob{all});
     database.write_metrics(id, found);
   });
-  database.set_state(cell, CellState::done);
 }
 
 void Store::write_failed(Index cell, std::string_view reason, double seconds) {
-  static_cast<void>(database_->id_of(cell));
-  change([&] { database_->replace(cell, CellState::failed, reason, seconds); });
-  database_->set_state(cell, CellState::failed);
+  database_->change([&] { database_->replace(cell, CellState::failed, reason, seconds); });
 }
 
 void Store::forget_failures() {
-  std::vector<Index> failed;
-  for (Index cell = 0; at(cell) < states().size(); ++cell)
-    if (states()[at(cell)] == CellState::failed) failed.push_back(cell);
-  change([&] {
-    for (const Index cell : failed) database_->replace(cell, CellState::missing, "", 0.0);
+  database_->change([&] {
+    for (Index cell = 0; at(cell) < states().size(); ++cell)
+      if (states()[at(cell)] == CellState::failed)
+        database_->replace(cell, CellState::missing, "", 0.0);
   });
-  for (const Index cell : failed) database_->set_state(cell, CellState::missing);
 }
 
 // Nothing where it is damaged: it is made again.
 template <class T>
-std::optional<T> Store::shared(std::string_view key, const FileKind& kind) const {
+std::optional<T> Store::Database::shared(std::string_view key, const FileKind& kind) {
   try {
-    return database_->guarded([&]() -> std::optional<T> {
-      Statement row(*database_->connection, "SELECT found FROM shared WHERE key = ?", key);
+    return guarded([&]() -> std::optional<T> {
+      Statement row(*connection, "SELECT found FROM shared WHERE key = ?", key);
       if (!row.step()) return std::nullopt;
-      return from_bytes<T>(kind, row.blob(0), database_->name);
+      return from_bytes<T>(kind, row.blob(0), name);
     });
   } catch (const InputError&) {
-    return std::nullopt;
-  } catch (const Misfit&) {
     return std::nullopt;
   }
 }
 
-void Store::write_shared(std::string_view key, std::string_view kind, const std::string& bytes) {
+void Store::Database::write_shared(std::string_view key, std::string_view kind,
+                                   const std::string& bytes) {
   if (bytes.size() >= kLongestBlob) return;  // it can be made again, and SQLite has no room
   change([&] {
-    Statement(*database_->connection, "INSERT OR REPLACE INTO shared VALUES (?, ?, ?)")
+    Statement(*connection, "INSERT OR REPLACE INTO shared VALUES (?, ?, ?)")
         .run(key, kind, Blob{bytes});
   });
 }
 
 std::optional<backtest::Expectations> Store::expectations(std::string_view key) const {
-  return shared<backtest::Expectations>(key, kExpectationBytes);
+  return database_->shared<backtest::Expectations>(key, kExpectationBytes);
 }
 
 void Store::write_expectations(std::string_view key, const backtest::Expectations& found) {
-  write_shared(key, "expectations", to_bytes(kExpectationBytes, found));
+  database_->write_shared(key, "expectations", to_bytes(kExpectationBytes, found));
 }
 
 std::optional<backtest::Run> Store::oracle(std::string_view key) const {
-  return shared<backtest::Run>(key, kRunBytes);
+  return database_->shared<backtest::Run>(key, kRunBytes);
 }
 
 void Store::write_oracle(std::string_view key, const backtest::Run& found) {
-  write_shared(key, "oracle", to_bytes(kRunBytes, found));
+  database_->write_shared(key, "oracle", to_bytes(kRunBytes, found));
 }
 
 void Store::drop_shared(std::string_view key) {
-  change([&] { Statement(*database_->connection, "DELETE FROM shared WHERE key = ?").run(key); });
+  database_->change(
+      [&] { Statement(*database_->connection, "DELETE FROM shared WHERE key = ?").run(key); });
 }
 
 }  // namespace sharpen::study

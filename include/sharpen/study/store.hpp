@@ -19,10 +19,6 @@
 #include "sharpen/base/log.hpp"
 #include "sharpen/study/results.hpp"
 
-namespace sharpen {
-struct FileKind;
-}
-
 namespace sharpen::study {
 
 // The file could not be written: no space, no permission, an error of the disk. Nothing that was
@@ -74,12 +70,6 @@ class Store {
 
  private:
   struct Database;
-  template <class Work>
-  void change(const Work& work);
-  template <class T>
-  std::optional<T> shared(std::string_view key, const FileKind& kind) const;
-  void write_shared(std::string_view key, std::string_view kind, const std::string& bytes);
-
   std::unique_ptr<Database> database_;
 };
 
