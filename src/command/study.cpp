@@ -6,7 +6,6 @@
 #include <chrono>
 #include <limits>
 #include <optional>
-#include <set>
 #include <system_error>
 
 #include "command/json_keys.hpp"
@@ -117,15 +116,10 @@ StudyAnswer estimated(const Values& values, const study::Plan& plan, const fs::p
   const study::RunSettings settings = run_settings(values);
   StudyAnswer answer{.action = Action::dry_run, .file = file};
   answer.threads = Threads(settings.threads).count();
-  // --force begins anew.
-  std::vector<study::CellState> states(plan.results.cells.size(), study::CellState::missing);
-  std::set<std::string> kept;
-  if (!values.flag("force")) {
-    states = study::states_in(file, plan.results, log, stop);
-    kept = study::kept_in(file, log, stop);
-  }
+  study::Kept kept{.states = std::vector(plan.results.cells.size(), study::CellState::missing)};
+  if (!values.flag("force")) kept = study::kept_in(file, plan.results, log, stop);  // else anew
   answer.warnings = warnings_of(plan, log);
-  answer.estimate = study::estimate_study(plan, states, settings, kept);
+  answer.estimate = study::estimate_study(plan, kept.states, settings, kept.shared);
   return answer;
 }
 

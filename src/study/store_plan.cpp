@@ -155,19 +155,4 @@ Stored read_plan(Connection& connection, const std::string& name) {
   return stored;
 }
 
-std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan,
-                                 const Log& log, const Stop& stop) {
-  Stored stored;
-  const Results planned = checked_plan(plan);
-  std::error_code ignored;
-  if (std::filesystem::exists(file, ignored)) {
-    stored.results = read_store(file, Detail::states, log, stop);
-    stored.ids.resize(stored.results.cells.size());
-    check_same_study(planned, stored.results, shown(file));
-  }
-  std::vector<CellState> states;
-  for (const Cell& cell : joined(planned, stored).results.cells) states.push_back(cell.state);
-  return states;
-}
-
 }  // namespace sharpen::study

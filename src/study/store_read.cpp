@@ -95,15 +95,21 @@ Results read_store(const fs::path& file, Detail detail, const Log& log, const St
   });
 }
 
-std::set<std::string> kept_in(const fs::path& file, const Log& log, const Stop& stop) {
+Kept kept_in(const fs::path& file, const Results& plan, const Log& log, const Stop& stop) {
+  Kept kept;
+  Stored stored;
+  const Results planned = checked_plan(plan);
   std::error_code ignored;
-  if (!fs::exists(file, ignored)) return {};
-  return read_any(file, log, stop, [](Connection& connection, const std::string&) {
-    std::set<std::string> keys;
-    Statement rows(connection, "SELECT key FROM shared");
-    while (rows.step()) require(keys.insert(rows.text(0)).second, "its rows are not in order");
-    return keys;
-  });
+  if (fs::exists(file, ignored)) {
+    stored = read_any(file, log, stop, [&](Connection& connection, const std::string& name) {
+      Statement rows(connection, "SELECT key FROM shared");
+      while (rows.step()) kept.shared.insert(rows.text(0));
+      return read_plan(connection, name);
+    });
+    check_same_study(planned, stored.results, shown(file));
+  }
+  for (const Cell& cell : joined(planned, stored).results.cells) kept.states.push_back(cell.state);
+  return kept;
 }
 
 }  // namespace sharpen::study

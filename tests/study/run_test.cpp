@@ -226,9 +226,8 @@ TEST(Study, WhatAKilledOneHasTrainedIsNotLeftToDo) {
                         [&](const StudyProgress& now) { stop = now.cells_done >= 3; })
                   .trained;
   }
-  const std::set<std::string> kept = kept_in(file);
+  const auto [states, kept] = kept_in(file, plan.results);
   ASSERT_FALSE(kept.empty());
-  const std::vector<CellState> states = states_in(file, plan.results);
   const Estimate left = estimate_study(plan, states, {.threads = 1}, kept);
   EXPECT_EQ(left.trainings, 20 - trained);
   const Estimate unaware = estimate_study(plan, states, {.threads = 1});

@@ -41,10 +41,10 @@ TEST_F(StoreGroup, IsThereOnceItIsCommitted) {
     EXPECT_EQ(store.states()[0], CellState::done);
     EXPECT_TRUE(store.oracle("b").has_value());
     EXPECT_EQ(state_in_file(0), CellState::missing);  // others do not see it yet
-    EXPECT_EQ(kept_in(file_), std::set<std::string>{"a"});
+    EXPECT_EQ(kept_in(file_, plan_).shared, std::set<std::string>{"a"});
     group.commit();
   }
-  EXPECT_EQ(kept_in(file_), std::set<std::string>{"b"});
+  EXPECT_EQ(kept_in(file_, plan_).shared, std::set<std::string>{"b"});
   const Results read = read_store(file_);
   EXPECT_EQ(fingerprint(read.cells[0]), fingerprint(found(0)));
   EXPECT_EQ(read.cells[1].reason, "no");

@@ -58,7 +58,7 @@ TEST(StorePlan, FewerSeedsAreRefusedAndLoseNothing) {
                                 "50%, seed 2, which is not in what is asked for now"),
       HasSubstr("give another --out, or --force")));
   EXPECT_THAT([&] { Store(file, small); }, says);
-  EXPECT_THAT([&] { states_in(file, small); }, says);
+  EXPECT_THAT([&] { kept_in(file, small); }, says);
   EXPECT_EQ(bytes_of(file), before);
   const Store again(file, large);
   EXPECT_EQ(again.states().back(), CellState::failed);
@@ -210,7 +210,7 @@ TEST(StorePlan, ADefaultThatIsGivenIsNoOtherReading) {
   write_small_study(file, said);
   EXPECT_EQ(Store(file, plain).states()[0], CellState::done);
   EXPECT_EQ(Store(file, said).states()[0], CellState::done);
-  EXPECT_EQ(states_in(file, plain)[0], CellState::done);
+  EXPECT_EQ(kept_in(file, plain).states[0], CellState::done);
 }
 
 TEST(StorePlan, RefusesAPlanThatContradictsItself) {

@@ -92,7 +92,7 @@ TEST(Store, AFileOfAnEarlierVersionIsRefusedWithWhatToDo) {
                 "again, or report it with the Sharpen that wrote it"));
   EXPECT_THAT([&] { read_store(file); }, says);
   EXPECT_THAT([&] { Store(file, plan); }, says);
-  EXPECT_THAT([&] { kept_in(file); }, says);
+  EXPECT_THAT([&] { kept_in(file, plan); }, says);
   EXPECT_EQ(bytes_of(file), before);
 }
 
@@ -196,7 +196,7 @@ TEST(Store, AnOracleIsKeptAsTheRunItIs) {
     store.write_oracle("o", cell.run);
     store.write_expectations("e", {});
   }
-  EXPECT_EQ(kept_in(file), (std::set<std::string>{"e", "o"}));
+  EXPECT_EQ(kept_in(file, plan).shared, (std::set<std::string>{"e", "o"}));
   Store store(file, plan);
   const auto found = store.oracle("o");
   ASSERT_TRUE(found.has_value());
@@ -209,7 +209,7 @@ TEST(Store, AnOracleIsKeptAsTheRunItIs) {
   EXPECT_FALSE(store.oracle("e").has_value());
   store.drop_shared("o");
   EXPECT_FALSE(store.oracle("o").has_value());
-  EXPECT_EQ(kept_in(file), std::set<std::string>{"e"});
+  EXPECT_EQ(kept_in(file, plan).shared, std::set<std::string>{"e"});
 }
 
 TEST(Store, ADamagedTrainingIsMadeAgain) {
@@ -310,9 +310,11 @@ TEST(StoreChecksum, OfAPanelFollowsEveryValueAndWord) {
 TEST(Store, NamesTheExpectationsItHasKept) {
   const Folder folder;
   const auto file = folder / "study.db";
-  EXPECT_TRUE(kept_in(file).empty());
-  Store store(file, small_plan());
-  EXPECT_TRUE(kept_in(file).empty());
+  const Results plan = small_plan();
+  EXPECT_TRUE(kept_in(file, plan).shared.empty());
+  EXPECT_EQ(kept_in(file, plan).states, std::vector(plan.cells.size(), CellState::missing));
+  Store store(file, plan);
+  EXPECT_TRUE(kept_in(file, plan).shared.empty());
   const std::set<std::string> keys = {"oracle\nx", "training\nx", "training\ny"};
   for (const std::string& key : keys)
     store.write_expectations(key,
@@ -320,11 +322,11 @@ TEST(Store, NamesTheExpectationsItHasKept) {
                               .values = {backtest::Expectation(0.5), backtest::Expectation(0.25)},
                               .trainings = {},
                               .memory = {}});
-  EXPECT_EQ(kept_in(file), keys);
+  EXPECT_EQ(kept_in(file, plan).shared, keys);
   for (const std::string& key : keys) store.drop_shared(key);
-  EXPECT_TRUE(kept_in(file).empty());
+  EXPECT_TRUE(kept_in(file, plan).shared.empty());
   write_bytes(folder / "other.db", "no study");
-  EXPECT_THROW(kept_in(folder / "other.db"), InputError);
+  EXPECT_THROW(kept_in(folder / "other.db", plan), InputError);
 }
 
 // It must not become the reason why cells fail: no cell could be written then.

@@ -91,15 +91,13 @@ class Store::Group {
 // there is no such file. InputError if another process is writing it, StoreFailure.
 std::filesystem::path set_aside(const std::filesystem::path& file);
 
-// Keys of what a file, which may not be there yet, has kept for cells that are missing. Reads only;
-// InputError as read_store.
-std::set<std::string> kept_in(const std::filesystem::path& file, const Log& log = {},
-                              const Stop& stop = {});
-
-// States of the plan's cells in a file that may not be there yet (all missing). Reads only;
-// InputError where Store would refuse the plan.
-std::vector<CellState> states_in(const std::filesystem::path& file, const Results& plan,
-                                 const Log& log = {}, const Stop& stop = {});
+// What a file, which may not be there yet, has of a plan. InputError where Store would refuse it.
+struct Kept {
+  std::vector<CellState> states = {};  // of the plan's cells
+  std::set<std::string> shared = {};   // keys of what it has for those that are missing
+};
+Kept kept_in(const std::filesystem::path& file, const Results& plan, const Log& log = {},
+             const Stop& stop = {});
 
 enum class Detail {
   states,   // cells without runs and metrics
@@ -109,7 +107,7 @@ enum class Detail {
 
 // From a file that may come from anyone: InputError for whatever is not a store of this schema or
 // does not fit itself (lengths, indices, numbers out of range), never a crash. Another program that
-// is writing it is waited for, as by Store; so do the two above.
+// is writing it is waited for, as by Store; so does kept_in.
 Results read_store(const std::filesystem::path& file, Detail detail = Detail::all,
                    const Log& log = {}, const Stop& stop = {});
 
