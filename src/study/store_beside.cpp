@@ -1,5 +1,4 @@
-#include "study/store_beside.hpp"
-
+// What lies beside a study's file: what SQLite would act upon, and the lock of its writer.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>

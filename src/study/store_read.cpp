@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "sharpen/base/error.hpp"
-#include "study/store_beside.hpp"
 #include "study/store_schema.hpp"
 
 namespace sharpen::study {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,19 @@ constexpr FileKind kExpectationBytes = {"SHRPKEPT", 1, "set of expectations", kR
 
 // A file's name in messages.
 std::string shown(const std::filesystem::path& file);
+
+// Before the file is opened. SQLite would act upon what lies beside it: a rollback journal
+// (FILE-journal) undoes the write that a killed process was in, but may also name a further file,
+// which SQLite then removes. InputError for such a journal, for one that makes a file of holes or
+// is a link or a pipe, and for a write-ahead log: studies have none of these.
+void check_beside(const std::filesystem::path& file);
+
+// FILE.lock with the writer's process id in it, locked as long as there is a writer: the kernel
+// lets go of it however the process ends. Not the file itself, whose locks are SQLite's; and beside
+// what a link leads to, so that one file has one lock. Let go with the last copy of what is
+// returned. InputError if another process is writing it or it is no file, StoreFailure.
+std::shared_ptr<const void> lock_to_write(const std::filesystem::path& file,
+                                          const std::string& name);
 
 // Throws what SQLite's error means to whoever reads the file, puts it in order to read it, opens it
 // to write, or writes it: an InputError where the file is to blame, else a StoreFailure.

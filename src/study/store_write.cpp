@@ -7,37 +7,35 @@
 
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
-#include "study/store_beside.hpp"
 #include "study/store_schema.hpp"
 
 namespace sharpen::study {
 
 void explain(const std::string& file, const SqliteError& error, Doing doing) {
   const int code = error.code;
+  if (code == SQLITE_NOMEM) throw std::bad_alloc();
   const bool disk = code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_CANTOPEN ||
                     code == SQLITE_PERM || code == SQLITE_READONLY || code == SQLITE_BUSY;
-  if (code == SQLITE_NOMEM) throw std::bad_alloc();
-  if (code == SQLITE_NOTADB && doing != Doing::writing)
-    throw InputError(
-        fmt::format("{}: is not a study: it is no SQLite file; name the study.db that "
-                    "`‹sharpen study --out›` has written, or another ‹--out›",
-                    file));
-  if (doing == Doing::reading && disk)
-    throw InputError(fmt::format("{}: cannot be read: {}; check the file and its permissions", file,
-                                 error.what()));
-  if (doing == Doing::ordering && disk)
-    throw InputError(
-        fmt::format("{}: was left in the middle of a write, and cannot be put in order where it is "
-                    "({}); run the same `sharpen study` again, or copy it and its -journal to a "
-                    "folder that you can write to",
-                    file, error.what()));
-  if (doing != Doing::writing && !disk)
-    throw InputError(fmt::format("{}: is damaged: {}; copy it again, or run the study again", file,
-                                 error.what()));
-  throw StoreFailure(fmt::format(
-      "{}: {}: {}; see to the disk, its room and its permissions, and run the same command again: "
-      "finished cells are kept",
-      file, disk ? "cannot be written" : "has been damaged while the study ran", error.what()));
+  if (doing == Doing::writing || (doing == Doing::opening && disk))
+    throw StoreFailure(fmt::format(
+        "{}: {}: {}; see to the disk, its room and its permissions, and run the same command "
+        "again: finished cells are kept",
+        file, disk ? "cannot be written" : "has been damaged while the study ran", error.what()));
+  std::string_view what = "is damaged", why = error.what();
+  std::string_view remedy = "copy it again, or run the study again";
+  if (code == SQLITE_NOTADB) {
+    what = "is not a study";
+    why = "it is no SQLite file";
+    remedy = "name the study.db that `‹sharpen study --out›` has written, or another ‹--out›";
+  } else if (disk && doing == Doing::reading) {
+    what = "cannot be read";
+    remedy = "check the file and its permissions";
+  } else if (disk) {
+    what = "was left in the middle of a write, and cannot be put in order where it is";
+    remedy =
+        "run the same `sharpen study` again, or copy it with its -journal to where you can write";
+  }
+  throw InputError(fmt::format("{}: {}: {}; {}", file, what, why, remedy));
 }
 
 namespace {
