@@ -77,9 +77,9 @@ int main(int argc, char** argv) {
     study::Store store(file, plan);
     for (Index group = 0; group < kGroups; ++group) {
       const double start = bench::now(bench::Clock::wall), before = bench::now(bench::Clock::cpu);
-      study::Store::Group together(store);
-      for (Index i = 0; i < kGroup; ++i) store.write_done(group * kGroup + i, found);
-      together.commit();
+      store.together([&] {
+        for (Index i = 0; i < kGroup; ++i) store.write_done(group * kGroup + i, found);
+      });
       seconds.push_back(bench::now(bench::Clock::wall) - start);
       cpu += bench::now(bench::Clock::cpu) - before;
     }

@@ -24,11 +24,11 @@ void drop_orphans(const Plan& plan, Store& store, const std::vector<Job>& jobs) 
   std::set<std::string> seen;
   for (const Job& job : jobs)
     if (!job.key.empty()) seen.insert(job.key);
-  Store::Group group(store);
-  for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell)
-    for (const std::string& key : {training_key(plan, cell), oracle_key(plan, cell)})
-      if (!key.empty() && seen.insert(key).second) store.drop_shared(key);
-  group.commit();
+  store.together([&] {
+    for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell)
+      for (const std::string& key : {training_key(plan, cell), oracle_key(plan, cell)})
+        if (!key.empty() && seen.insert(key).second) store.drop_shared(key);
+  });
 }
 
 std::vector<Job> jobs_of(const Plan& plan, Store& store, const RunSettings& settings,
@@ -298,9 +298,9 @@ void Coordinator::State::commit() {
   if (group.empty()) return;
   const Tally before = count.tally();
   try {
-    Store::Group transaction(store);
-    for (Arrived& each : group) write(each);
-    transaction.commit();
+    store.together([&] {
+      for (Arrived& each : group) write(each);
+    });
   } catch (...) {
     halted = true;  // nobody works on for a store that cannot be written
     count.restore(before);

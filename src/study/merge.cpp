@@ -193,27 +193,27 @@ class Merging {
 
   void add(const Part& part, const Log& log, const Stop& stop) {
     const Results found = read_store(part.file, Detail::all, log, stop);
-    Store::Group group(store_);
-    for (const Cell& cell : found.cells) {
-      const auto place = places_.find(name_of(found, cell));
-      if (place == places_.end())
-        throw InputError(
-            fmt::format("{}: was changed while it was read; merge again", part.name()));
-      ask(stop);
-      if (cell.state == CellState::done) add_done(place->second, cell, part);
-      if (cell.state == CellState::failed && !failures_[at(place->second)].first)
-        failures_[at(place->second)] = {true, {cell.reason, cell.seconds}};
-    }
-    group.commit();
+    store_.together([&] {
+      for (const Cell& cell : found.cells) {
+        const auto place = places_.find(name_of(found, cell));
+        if (place == places_.end())
+          throw InputError(
+              fmt::format("{}: was changed while it was read; merge again", part.name()));
+        ask(stop);
+        if (cell.state == CellState::done) add_done(place->second, cell, part);
+        if (cell.state == CellState::failed && !failures_[at(place->second)].first)
+          failures_[at(place->second)] = {true, {cell.reason, cell.seconds}};
+      }
+    });
   }
 
   // Cells that no part has done, and one has failed at.
   void add_failures() {
-    Store::Group group(store_);
-    for (std::size_t i = 0; i < failures_.size(); ++i)
-      if (const auto& [failed, why] = failures_[i]; failed && hashes_[i].empty())
-        store_.write_failed(static_cast<Index>(i), why.first, why.second);
-    group.commit();
+    store_.together([&] {
+      for (std::size_t i = 0; i < failures_.size(); ++i)
+        if (const auto& [failed, why] = failures_[i]; failed && hashes_[i].empty())
+          store_.write_failed(static_cast<Index>(i), why.first, why.second);
+    });
   }
 
   const std::vector<CellState>& states() const { return store_.states(); }

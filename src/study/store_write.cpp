@@ -63,8 +63,7 @@ struct Store::Database {
   std::optional<Connection> connection;
   Stored plan;
   std::vector<CellState> states;
-  bool grouped = false;
-  std::vector<std::pair<Index, CellState>> undo;  // states before the change or group that is open
+  std::vector<std::pair<Index, CellState>> undo;  // states before the transaction that is open
 
   Database(const std::filesystem::path& file, const Results& planned, const Log& log,
            const Stop& stop);
@@ -82,7 +81,7 @@ struct Store::Database {
       explain(name, error, Doing::writing);
     }
   }
-  // All of `work` or nothing: a transaction of its own, or a part of the group's.
+  // All of `work` or nothing: a transaction of its own, or a part of the one that is open.
   template <class Work>
   void change(const Work& work);
   void restore(std::size_t changes);  // the states as they were after so many
@@ -155,37 +154,18 @@ Store::Store(Store&&) noexcept = default;
 
 const std::vector<CellState>& Store::states() const { return database_->states; }
 
-Store::Group::Group(Store& store) : database_(*store.database_) {
-  if (database_.grouped) throw InputError("a group of results is open already; commit it first");
-  database_.guarded([&] { database_.connection->run("BEGIN IMMEDIATE"); });
-  database_.undo.clear();
-  database_.grouped = true;
-}
-
-Store::Group::~Group() {
-  if (!open_) return;
-  database_.connection->roll_back("ROLLBACK");
-  database_.restore(0);
-  database_.grouped = false;
-}
-
-void Store::Group::commit() {
-  database_.guarded([&] { database_.connection->run("COMMIT"); });
-  database_.grouped = open_ = false;
-}
-
-// The first savepoint begins a transaction, and its release commits it.
 template <class Work>
 void Store::Database::change(const Work& work) {
-  if (!grouped) undo.clear();
+  const bool outermost = sqlite3_get_autocommit(connection->get()) != 0;
+  if (outermost) undo.clear();
   const std::size_t before = undo.size();
   guarded([&] {
-    connection->run("SAVEPOINT one");
+    connection->run(outermost ? "BEGIN IMMEDIATE" : "SAVEPOINT one");
     try {
       work();
-      connection->run("RELEASE one");
+      connection->run(outermost ? "COMMIT" : "RELEASE one");
     } catch (...) {
-      connection->roll_back(grouped ? "ROLLBACK TO one" : "ROLLBACK");
+      connection->roll_back(outermost ? "ROLLBACK" : "ROLLBACK TO one; RELEASE one");
       restore(before);
       throw;
     }
@@ -253,6 +233,8 @@ void Store::write_done(Index cell, const Cell& found) {
 void Store::write_failed(Index cell, std::string_view reason, double seconds) {
   database_->change([&] { database_->replace(cell, CellState::failed, reason, seconds); });
 }
+
+void Store::together(const std::function<void()>& work) { database_->change(work); }
 
 void Store::forget_failures() {
   database_->change([&] {

@@ -32,8 +32,7 @@ class StoreGroup : public ::testing::Test {
 TEST_F(StoreGroup, IsThereOnceItIsCommitted) {
   Store store(file_, plan_);
   store.write_expectations("a", {});
-  {
-    Store::Group group(store);
+  store.together([&] {
     store.write_done(0, found(0));
     store.write_failed(1, "no", 2.0);
     store.write_oracle("b", found(0).run);
@@ -42,8 +41,7 @@ TEST_F(StoreGroup, IsThereOnceItIsCommitted) {
     EXPECT_TRUE(store.oracle("b").has_value());
     EXPECT_EQ(state_in_file(0), CellState::missing);  // others do not see it yet
     EXPECT_EQ(kept_in(file_, plan_).shared, std::set<std::string>{"a"});
-    group.commit();
-  }
+  });
   EXPECT_EQ(kept_in(file_, plan_).shared, std::set<std::string>{"b"});
   const Results read = read_store(file_);
   EXPECT_EQ(fingerprint(read.cells[0]), fingerprint(found(0)));
@@ -55,14 +53,15 @@ TEST_F(StoreGroup, IsThereOnceItIsCommitted) {
 TEST_F(StoreGroup, IsUndoneIfItIsNotCommitted) {
   Store store(file_, plan_);
   store.write_failed(1, "before", 1.0);
-  {
-    Store::Group group(store);
+  const auto broken_off = [&] {
     store.write_done(0, found(0));
     store.write_done(1, found(1));
     store.write_done(1, found(1));
     store.forget_failures();
     store.write_expectations("a", {});
-  }
+    throw Interrupted();
+  };
+  EXPECT_THROW(store.together(broken_off), Interrupted);
   EXPECT_EQ(store.states()[0], CellState::missing);
   EXPECT_EQ(store.states()[1], CellState::failed);
   EXPECT_FALSE(store.expectations("a").has_value());
@@ -76,32 +75,38 @@ TEST_F(StoreGroup, AResultThatIsRefusedDoesNotHarmTheOthers) {
   Store store(file_, plan_);
   Cell bad = found(1);
   bad.run.returns[3] = std::numeric_limits<double>::quiet_NaN();
-  Store::Group group(store);
-  store.write_done(0, found(0));
-  EXPECT_THROW(store.write_done(1, bad), Failure);
-  EXPECT_THROW(store.write_done(99, found(0)), InputError);
-  EXPECT_EQ(store.states()[1], CellState::missing);
-  store.write_done(2, found(2));
-  group.commit();
+  store.together([&] {
+    store.write_done(0, found(0));
+    EXPECT_THROW(store.write_done(1, bad), Failure);
+    EXPECT_THROW(store.write_done(99, found(0)), InputError);
+    EXPECT_EQ(store.states()[1], CellState::missing);
+    store.write_done(2, found(2));
+  });
   EXPECT_EQ(state_in_file(0), CellState::done);
   EXPECT_EQ(state_in_file(1), CellState::missing);
   EXPECT_EQ(state_in_file(2), CellState::done);
 }
 
-TEST_F(StoreGroup, ThereIsOneAtATime) {
+TEST_F(StoreGroup, OneWithinAnotherIsAPartOfIt) {
   Store store(file_, plan_);
-  {
-    Store::Group group(store);
-    EXPECT_THROW(Store::Group(store).commit(), InputError);
+  store.together([&] {
     store.write_done(0, found(0));
-    group.commit();
-    Store::Group next(store);
-    store.write_done(1, found(1));
-    next.commit();
+    const auto broken_off = [&] {
+      store.write_done(0, found(1));
+      store.write_done(1, found(1));
+      throw Interrupted();
+    };
+    EXPECT_THROW(store.together(broken_off), Interrupted);
+    store.together([&] { store.write_done(2, found(2)); });
+    EXPECT_EQ(state_in_file(2), CellState::missing);
+  });
+  const std::vector<CellState> expected = {CellState::done, CellState::missing, CellState::done};
+  for (Index cell = 0; cell < 3; ++cell) {
+    EXPECT_EQ(store.states()[static_cast<std::size_t>(cell)],
+              expected[static_cast<std::size_t>(cell)]);
+    EXPECT_EQ(state_in_file(cell), expected[static_cast<std::size_t>(cell)]);
   }
-  Store::Group again(store);
-  EXPECT_EQ(state_in_file(0), CellState::done);
-  EXPECT_EQ(state_in_file(1), CellState::done);
+  EXPECT_EQ(fingerprint(read_store(file_).cells[0]), fingerprint(found(0)));
 }
 
 TEST_F(StoreGroup, AWaitForAReaderCanBeEndedAndLosesTheGroupOnly) {
@@ -113,12 +118,11 @@ TEST_F(StoreGroup, AWaitForAReaderCanBeEndedAndLosesTheGroupOnly) {
   ASSERT_EQ(sqlite3_open(file_.c_str(), &reader), SQLITE_OK);
   ASSERT_EQ(sqlite3_prepare_v2(reader, "SELECT * FROM cells", -1, &rows, nullptr), SQLITE_OK);
   ASSERT_EQ(sqlite3_step(rows), SQLITE_ROW);
-  {
-    Store::Group group(store);
+  const auto without_patience = [&] {
     store.write_done(1, found(1));
     stop = true;
-    EXPECT_THROW(group.commit(), Interrupted);
-  }
+  };
+  EXPECT_THROW(store.together(without_patience), Interrupted);
   sqlite3_finalize(rows);
   sqlite3_close(reader);
   stop = false;
@@ -138,10 +142,10 @@ TEST_F(StoreGroup, KilledAnywhereItHoldsWholeGroups) {
     Child child([&](auto say) {
       Store store(file, plan_);
       die_in_a_call_of_sqlite(calls);
-      Store::Group group(store);
-      store.write_done(0, found(0));
-      store.write_done(1, found(1));
-      group.commit();
+      store.together([&] {
+        store.write_done(0, found(0));
+        store.write_done(1, found(1));
+      });
       say("x");
     });
     const bool committed = child.hear() == 'x';

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -46,7 +47,7 @@ class Store {
   // Of the plan's cells, in its order.
   const std::vector<CellState>& states() const;
 
-  // By one thread at a time; durable when they return, or when the group that is open is committed.
+  // By one thread at a time; durable when they return, or when `together` does.
   // `cell`: index in the plan. A result that no reader would accept, such as one with a return that
   // is not finite, is a Failure, and nothing of it is written.
   void write_done(Index cell, const Cell& found);
@@ -63,27 +64,13 @@ class Store {
   void write_oracle(std::string_view key, const backtest::Run& found);
   void drop_shared(std::string_view key);
 
-  // While there is one, all that is written and dropped is one transaction: the states are those of
-  // a file that has it, which it does once it is committed. Not committed, it is all undone.
-  // One at a time; the store must outlive it.
-  class Group;
+  // All that `work` writes and drops is one transaction: meanwhile the states are those of a file
+  // that has it. If anything is thrown, commit included, it is all undone.
+  void together(const std::function<void()>& work);
 
  private:
   struct Database;
   std::unique_ptr<Database> database_;
-};
-
-class Store::Group {
- public:
-  explicit Group(Store& store);
-  ~Group();
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
-  void commit();  // durable when it returns; StoreFailure, Interrupted
-
- private:
-  Database& database_;
-  bool open_ = true;
 };
 
 // Gives a store another name in its folder, study-1.db or the first that is free, so that a new one
