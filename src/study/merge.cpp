@@ -53,13 +53,6 @@ std::vector<Part> read_parts(const std::vector<fs::path>& files, const Log& log,
                   a.name(), b.name(), difference));
 }
 
-std::set<std::string> versions_of(const Results& results, std::string_view what) {
-  std::set<std::string> out;
-  for (const auto& [of, version] : results.versions)
-    if (of == what) out.insert(version);
-  return out;
-}
-
 std::string words(const std::set<std::string>& all) {
   std::string out;
   for (const std::string& each : all) out += (out.empty() ? "" : " and ") + printable(each);
@@ -145,20 +138,6 @@ std::vector<std::string> warnings_of_kernels(const std::vector<Part>& parts) {
   return {};
 }
 
-// A cell as it is known by, whatever the part.
-using CellName = std::tuple<std::string, std::string, std::string, std::optional<std::uint64_t>>;
-
-CellName name_of(const Results& results, const Cell& cell) {
-  return {results.markets[at(cell.market)].name, results.methods[at(cell.method)].name,
-          cell.k_given, cell.seed};
-}
-
-std::string spelled_name(const CellName& name) {
-  const auto& [market, method, k, seed] = name;
-  return fmt::format("market \"{}\", method \"{}\", k = {}{}", printable(market), printable(method),
-                     printable(k), seed ? fmt::format(", seed {}", *seed) : "");
-}
-
 // Of all that was found but for the time it took.
 std::string hash_of(const Cell& cell) {
   Result found;
@@ -186,16 +165,19 @@ Results plan_of_all(const std::vector<Part>& parts) {
 class Merging {
  public:
   Merging(const fs::path& file, const Results& plan, const Log& log, const Stop& stop)
-      : store_(file, plan, log, stop), failures_(plan.cells.size()), hashes_(plan.cells.size()) {
+      : plan_(plan),
+        store_(file, plan, log, stop),
+        failures_(plan.cells.size()),
+        hashes_(plan.cells.size()) {
     for (std::size_t i = 0; i < plan.cells.size(); ++i)
-      places_.emplace(name_of(plan, plan.cells[i]), static_cast<Index>(i));
+      places_.emplace(key_of(plan_, plan_.cells[i]), static_cast<Index>(i));
   }
 
   void add(const Part& part, const Log& log, const Stop& stop) {
     const Results found = read_store(part.file, Detail::all, log, stop);
     store_.together([&] {
       for (const Cell& cell : found.cells) {
-        const auto place = places_.find(name_of(found, cell));
+        const auto place = places_.find(key_of(found, cell));
         if (place == places_.end())
           throw InputError(
               fmt::format("{}: was changed while it was read; merge again", part.name()));
@@ -229,15 +211,13 @@ class Merging {
       throw InputError(fmt::format(
           "{} and {} have found other numbers for the cell of {}: one of them was not computed by "
           "this program, or has been altered; compute one of the two again",
-          first_.at(place), part.name(), spelled_name(name_of_place(place))));
+          first_.at(place), part.name(), spelled(key_of(plan_, plan_.cells[at(place)]))));
     }
   }
-  CellName name_of_place(Index place) const {
-    return std::ranges::find(places_, place, &std::pair<const CellName, Index>::second)->first;
-  }
 
+  const Results plan_;
   Store store_;
-  std::map<CellName, Index> places_;
+  std::map<CellKey, Index> places_;
   std::vector<std::pair<bool, std::pair<std::string, double>>> failures_;  // reason, seconds
   std::vector<std::string> hashes_;     // of cells that are done; "": not yet
   std::map<Index, std::string> first_;  // the part that has done it

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "sharpen/base/text.hpp"
 #include "study/bytes.hpp"
@@ -65,6 +64,13 @@ std::string spelled(const CellKey& key) {
   const auto& [market, method, k_given, k, seed] = key;
   return fmt::format("market \"{}\", method \"{}\", k = {}{}", printable(market), printable(method),
                      printable(k_given), seed ? fmt::format(", seed {}", *seed) : "");
+}
+
+std::set<std::string> versions_of(const Results& results, std::string_view what) {
+  std::set<std::string> out;
+  for (const auto& [of, version] : results.versions)
+    if (of == what) out.insert(version);
+  return out;
 }
 
 void check_results(const Results& results) {

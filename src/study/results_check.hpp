@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -27,6 +28,9 @@ using CellKey = std::tuple<std::string_view, std::string_view, std::string_view,
                            std::optional<std::uint64_t>>;
 CellKey key_of(const Results& results, const Cell& cell);
 std::string spelled(const CellKey& key);
+
+// Of a program or library that has written results: each once.
+std::set<std::string> versions_of(const Results& results, std::string_view what);
 
 // Misfit for markets, methods and cells that no grid has: two of a name, the same cell twice, a k
 // of a market that is now so many names and now others, a method without cells, or more groups

@@ -43,16 +43,12 @@ namespace {
 // The words of BLAS name the kernels that it has for this CPU.
 void warn_of_other_machine(const Results& plan, const Results& stored, const std::string& file,
                            const Log& log) {
-  std::vector<std::string> then, now;
-  for (const auto& [what, version] : stored.versions)
-    if (what == "blas") then.push_back(version);
-  for (const auto& [what, version] : plan.versions)
-    if (what == "blas") now.push_back(version);
-  if (!then.empty() && !now.empty() && std::ranges::find(then, now[0]) == then.end())
+  const auto then = versions_of(stored, "blas"), now = versions_of(plan, "blas");
+  if (!then.empty() && !now.empty() && !then.contains(*now.begin()))
     log.warning(
         fmt::format("{}: was begun on another kind of CPU or with another BLAS ({}; here: {}): "
                     "what is computed now may have other last digits",
-                    file, printable(then[0]), now[0]));
+                    file, printable(*then.begin()), *now.begin()));
 }
 
 }  // namespace
