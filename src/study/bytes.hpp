@@ -5,6 +5,7 @@
 // read is well formed and no more: whoever reads it checks that it fits itself.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,12 +24,17 @@ inline std::string storable(std::string_view text) {
   return is_utf8(text) ? std::string(text) : printable(text, 4 * text.size());
 }
 
+// shown: texts are UTF-8, as storable() makes them. exact: they are any bytes.
+enum class Texts { shown, exact };
+
 class Bytes {
  public:
-  explicit Bytes(const FileKind& kind) : out_(std::in_place, kind) {}  // to write
+  explicit Bytes(const FileKind& kind, Texts texts = Texts::shown)  // to write
+      : texts_(texts), out_(std::in_place, kind) {}
   // `name` stands for them in messages; it and the bytes must outlive this.
-  Bytes(std::string_view bytes, std::string_view name, const FileKind& kind)
-      : in_(std::in_place, bytes, name, kind) {}
+  Bytes(std::string_view bytes, std::string_view name, const FileKind& kind,
+        Texts texts = Texts::shown)
+      : texts_(texts), in_(std::in_place, bytes, name, kind) {}
 
   template <class... T>
   void operator()(T&... each) {
@@ -50,9 +56,10 @@ class Bytes {
   }
   void one(double& value) { out_ ? out_->f64(value) : void(value = in_->f64()); }
   void one(std::string& value) {
-    if (out_) return out_->text(storable(value));
+    const bool exact = texts_ == Texts::exact;
+    if (out_) return out_->text(exact ? value : storable(value));
     value = in_->text("a text");
-    if (!is_utf8(value)) fail("a text is not UTF-8");
+    if (!exact && !is_utf8(value)) fail("a text is not UTF-8");
   }
   void one(std::vector<double>& values) {
     if (!out_) return void(values = in_->doubles("numbers", in_->count("numbers", sizeof(double))));
@@ -75,6 +82,16 @@ class Bytes {
     one(there);
     if (there) one(value ? *value : value.emplace());
   }
+  template <class T>
+  void one(std::shared_ptr<const T>& value) {
+    bool there = value != nullptr;
+    one(there);
+    if (!there) return;
+    if (out_) return one(const_cast<T&>(*value));
+    auto read = std::make_shared<T>();
+    one(*read);
+    value = std::move(read);
+  }
   template <class A, class B>
   void one(std::pair<A, B>& value) {
     operator()(value.first, value.second);
@@ -95,6 +112,7 @@ class Bytes {
     fail("a number has too many bytes");
   }
 
+  Texts texts_;
   std::optional<ByteWriter> out_;
   std::optional<ByteReader> in_;
 };

@@ -2,7 +2,7 @@
 // needs, and what came of it. Both are values that become bytes and come back from them, so that
 // whoever computes needs no store, no file and no clock that others could see.
 //
-//   magic (8 bytes) | 1 (u32) | length u64 | program | format u32 | fields | crc32 u32
+//   magic (8 bytes) | 2 (u32) | length u64 | program | fields | crc32 u32
 //
 // The program is the version of the library and how it was built: bytes of another one are refused,
 // for its numbers could have other last digits. Panels travel apart from tasks, by the hash of
