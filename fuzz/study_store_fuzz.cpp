@@ -81,7 +81,7 @@ void read(const Scratch& scratch, const std::string& bytes) {
     SHARPEN_FUZZ_CHECK(static_cast<std::size_t>(cell.method) < found.methods.size());
     const Market& market = found.markets[static_cast<std::size_t>(cell.market)];
     SHARPEN_FUZZ_CHECK(cell.k >= 0 && static_cast<std::size_t>(cell.k) <= market.tickers.size());
-    if (cell.state == CellState::done) check_run(market, cell, true);
+    if (cell.state == CellState::done) check_run(market, cell);
   }
 }
 
@@ -110,7 +110,7 @@ void read_cell(const std::uint8_t* data, std::size_t size) {
     Bytes bytes(written, "cell", kCellBytes);
     found_fields(bytes, cell);
     bytes.end();
-    check_run(kPlan.markets[0], cell, true);
+    check_run(kPlan.markets[0], cell);
   } catch (const InputError&) {
     return;
   } catch (const Misfit&) {

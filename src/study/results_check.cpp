@@ -120,7 +120,7 @@ void check_results(const Results& results) {
           fmt::format("method \"{}\" has no cell", printable(results.methods[at(method)].name)));
 }
 
-void check_run(const Market& market, const Cell& cell, bool with_weights) {
+void check_run(const Market& market, const Cell& cell) {
   const backtest::Run& run = cell.run;
   const std::size_t periods = run.dates.size();
   require(periods > 0, "a run has no periods");
@@ -150,7 +150,7 @@ void check_run(const Market& market, const Cell& cell, bool with_weights) {
               is_period(drawdown.trough, run) && is_period(drawdown.recovery, run) &&
               is_period(cell.metrics.ruin_period, run),
           "the metrics of a run speak of periods that it does not have");
-  if (with_weights) check_weights(market, run);
+  check_weights(market, run);
 }
 
 }  // namespace sharpen::study

@@ -38,7 +38,7 @@ std::set<std::string> versions_of(const Results& results, std::string_view what)
 void check_results(const Results& results);
 
 // Misfit for a done cell that no reader would accept.
-void check_run(const Market& market, const Cell& cell, bool with_weights);
+void check_run(const Market& market, const Cell& cell);
 
 // The first thing of a study that is not as it was then: its name, a market's data, a method's
 // settings; or that it had and has no more. What it did not have then is no difference.

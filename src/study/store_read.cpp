@@ -23,7 +23,7 @@ Results read_contents(Connection& connection, Detail detail, const std::string& 
     Bytes bytes(found, name, kCellBytes);
     found_fields(bytes, cells[i]);
     bytes.end();
-    check_run(stored.results.markets[at(cells[i].market)], cells[i], true);
+    check_run(stored.results.markets[at(cells[i].market)], cells[i]);
     if (detail == Detail::all) continue;
     cells[i].run.weights = {};
     cells[i].run.weights_begin = {};

@@ -209,7 +209,7 @@ void Store::write_done(Index cell, const Cell& found) {
   const Id id = database.id_of(cell);
   const Results& plan = database.plan.results;
   try {
-    check_run(plan.markets[at(plan.cells[at(cell)].market)], found, true);
+    check_run(plan.markets[at(plan.cells[at(cell)].market)], found);
   } catch (const Misfit& misfit) {
     throw Failure(misfit.what());
   }

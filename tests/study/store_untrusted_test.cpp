@@ -28,7 +28,7 @@ void expect_fits(const Results& found) {
     ASSERT_LT(static_cast<std::size_t>(cell.market), found.markets.size());
     ASSERT_LT(static_cast<std::size_t>(cell.method), found.methods.size());
     if (cell.state != CellState::done) continue;
-    ASSERT_NO_THROW(check_run(found.markets[static_cast<std::size_t>(cell.market)], cell, true));
+    ASSERT_NO_THROW(check_run(found.markets[static_cast<std::size_t>(cell.market)], cell));
   }
 }
 
