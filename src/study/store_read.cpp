@@ -1,8 +1,6 @@
 // Reading a study from a file that may come from anyone.
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "sharpen/base/error.hpp"
 #include "study/store_schema.hpp"
 
@@ -59,9 +57,9 @@ auto read_any(const fs::path& file, const Log& log, const Stop& stop, const Read
     Connection connection(file, flags, stop, [&] {
       log.warning(fmt::format("{}: another program is writing it; waiting until it lets go", name));
     });
-    connection.limit(fs::file_size(file, failed));
     connection.run("PRAGMA query_only = ON; PRAGMA cell_size_check = ON; BEGIN");
     check_schema(connection);
+    connection.limit(fs::file_size(file, failed));  // which nobody changes any more
     return read(connection, name);
   };
   try {

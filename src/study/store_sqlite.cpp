@@ -49,7 +49,8 @@ Connection::Connection(const std::filesystem::path& file, int flags, Stop stop,
   sqlite3_limit(database_, SQLITE_LIMIT_ATTACHED, 0);
   const auto count = [](void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? 1 : 0; };
   sqlite3_progress_handler(database_, kStepsPerCall, count, &steps_left_);
-  limit(kLargestFile);
+  std::error_code unknown;
+  limit(std::filesystem::file_size(file, unknown));
 }
 
 void Connection::check(int code) {

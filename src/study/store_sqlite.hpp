@@ -50,8 +50,9 @@ class Connection {
   // For a transaction that SQLite may have ended itself.
   void roll_back(const char* sql) { sqlite3_exec(database_, sql, nullptr, nullptr, nullptr); }
   std::int64_t number(std::string_view sql);
-  // From now on no query costs more than a few steps for each byte of the file, and all that is
-  // read is little longer than it: rows can be bent to share one long text.
+  // From now on no query costs more than a few steps for each of these bytes, and all that is read
+  // is little longer than they: rows can be bent to share one long text. At first they are those of
+  // the file.
   void limit(std::uintmax_t file_bytes);
   void take(std::uintmax_t bytes);  // of what may be read; Misfit
 

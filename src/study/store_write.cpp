@@ -134,9 +134,9 @@ void Store::Database::open(const std::filesystem::path& file, const Results& pla
     check_same_study(planned, stored.results, name);
   }
   plan = joined(planned, stored);
+  connection->limit(kLargestFile);  // what follows is ours
   write_plan(*connection, plan);
   connection->run("COMMIT");
-  connection->limit(kLargestFile);
   for (const Cell& cell : plan.results.cells) states.push_back(cell.state);
   if (std::ranges::find(states, CellState::missing) != states.end())
     warn_of_other_machine(planned, stored.results, name, log);

@@ -245,6 +245,20 @@ TEST(StorePlan, RefusesAPlanThatContradictsItself) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
+// What bounds a file from elsewhere does not bound what is written to it.
+TEST(StorePlan, MayBeFarLongerThanTheFileItMeets) {
+  const Folder folder;
+  const auto file = folder / "study.db";
+  const Results small = small_plan();
+  Results large = small;
+  large.settings.resize(3'000'000, '#');
+  { const Store store(folder / "large.db", large); }
+  EXPECT_EQ(read_store(folder / "large.db").settings, large.settings);
+  { const Store store(file, small); }
+  { const Store store(file, large); }
+  EXPECT_EQ(read_store(file).settings, large.settings);
+}
+
 TEST(StorePlan, TextThatIsNotUtf8StaysTheSameStudy) {
   const Folder folder;
   const auto file = folder / "study.db";
