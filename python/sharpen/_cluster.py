@@ -117,13 +117,20 @@ class _Run:
 
     def _send(self) -> None:
         self._short = False
-        room = _at_once(self._engine, self._limit) * self._engine.depth
+        room = self._room()
         while len(self._out) < room:
             task = self._next()
             self._short = task is None
             if task is None:
                 return
             self._out[self._engine.submit(task)] = task
+
+    def _room(self) -> int:
+        """Tasks that may be out: with a limit no more, as any of them may run."""
+        if self._limit and not self._engine.bounded:
+            return self._limit
+        room = self._engine.workers() * self._engine.depth
+        return min(self._limit, room) if self._limit else room
 
     def _next(self) -> Optional[Task]:
         if self._again:
