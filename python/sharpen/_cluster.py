@@ -177,12 +177,14 @@ class _Run:
             refused = self._coordinator.put(task.number, payload)
             if refused:
                 self._lose(task, f"its result was refused: {refused}")
-        elif kind == _worker.NEEDS_MARKET:
+        elif kind == _worker.NEEDS_MARKET and not task.with_market:
             task.with_market = True
             self._again.append(task)
         elif kind == _worker.REFUSED and program != _core.program():
             return InputError(str(payload))
         else:
+            if kind == _worker.NEEDS_MARKET:
+                payload = "it asks for a market that it was sent"
             self._lose(task, f"its worker gave no result: {str(payload)[:200]}")
         return None
 

@@ -111,6 +111,16 @@ def test_a_worker_that_has_lost_its_market_asks_for_it(study, alone, tmp_path):
     assert any(asked) and not all(asked)
 
 
+def test_a_worker_that_asks_for_a_market_that_it_was_sent_has_failed(study, tmp_path):
+    def ask(number, run, future):
+        assert number < 10 * TASKS  # it has an end
+        future.set_result((_worker.NEEDS_MARKET, "market", str(_core.program())))
+        return True
+
+    with pytest.warns(sharpen.SharpenWarning, match="gave no result: it asks for a market"):
+        assert study(tmp_path, executor=Here(ask)).tally["failed"] == 8
+
+
 def test_a_worker_keeps_a_few_markets(study, market, tmp_path):
     many = {f"m{i}": market.iloc[i:] for i in range(_worker._MARKETS_KEPT + 2)}
     settings = dict(k=2, frameworks="rolling", optimizers=["swap", "equal"], lookback=40,
