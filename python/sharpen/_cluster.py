@@ -248,7 +248,7 @@ def engine_of(executor: Any) -> Engine:
     """The adapter of what a user gave."""
     if isinstance(executor, str):
         return _by_name(executor)
-    if type(executor) is ProcessPoolExecutor:
+    if isinstance(executor, ProcessPoolExecutor) and _submits_plainly(executor):
         return _pools.Processes(executor)
     if isinstance(executor, concurrent.futures.Executor):
         return _pools.Pool(executor)
@@ -263,6 +263,11 @@ def engine_of(executor: Any) -> Engine:
         f"executor is of type {type(executor).__name__}, which has no submit(); give a "
         "concurrent.futures.Executor, a distributed.Client, an executor of submitit, or 'ray'"
     )
+
+
+def _submits_plainly(executor: ProcessPoolExecutor) -> bool:
+    """What has a submit() of its own wants to be asked, and cannot be taken as a pattern."""
+    return getattr(executor.submit, "__func__", None) is ProcessPoolExecutor.submit
 
 
 def _by_name(name: str) -> Engine:

@@ -12,7 +12,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import pytest
 
 import sharpen
-from sharpen import _core, _worker
+from sharpen import _cluster, _core, _pools, _worker
 
 GRID = dict(k=[2, 3], frameworks=["rolling", "dfl"], optimizers=["swap", "equal"], lookback=40,
             epochs=2, seeds=2, progress=False)
@@ -226,9 +226,14 @@ def kills_its_process(marks, count):
     return run_task
 
 
-def test_processes_that_are_killed_are_replaced(study, alone, tmp_path, monkeypatch):
+class Named(ProcessPoolExecutor):
+    """Processes of a subclass are kept apart, too."""
+
+
+@pytest.mark.parametrize("kind", [ProcessPoolExecutor, Named])
+def test_processes_that_are_killed_are_replaced(study, alone, tmp_path, monkeypatch, kind):
     monkeypatch.setattr(_core, "run_task", kills_its_process(tmp_path, 2))
-    pool = ProcessPoolExecutor(2, multiprocessing.get_context("fork"))
+    pool = kind(2, multiprocessing.get_context("fork"))
     with pytest.warns(sharpen.SharpenWarning, match="lost and sent again.*BrokenProcessPool"):
         found = study(tmp_path / "s", executor=pool)
     assert tables(found) == alone
@@ -354,6 +359,14 @@ def test_jobs_need_only_say_when_they_are_done(study, alone, tmp_path):
             return Job(lambda: function(*arguments))
 
     assert tables(study(tmp_path, executor=Queue())) == alone
+
+
+def test_a_pool_with_a_submit_of_its_own_is_asked():
+    class Own(ProcessPoolExecutor):
+        def submit(self, *arguments):
+            return super().submit(*arguments)
+
+    assert isinstance(_cluster.engine_of(Own(1)), _pools.Pool)
 
 
 def breaks_as_it_begins():
