@@ -9,6 +9,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import math
+import re
 import sys
 import time
 from collections import deque
@@ -17,7 +18,7 @@ from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
 
 from . import _core, _pools, _worker
 from ._core import Failure, InputError
-from ._engine import Ended, Engine, Task, in_brief
+from ._engine import Ended, Engine, Task, brief, in_brief
 
 _PATIENCE = 0.5  # seconds between two looks at the clock
 _GROUP = 0.05  # seconds for which results are gathered, to be committed together
@@ -185,13 +186,13 @@ class _Run:
         else:
             if kind == _worker.NEEDS_MARKET:
                 payload = "it asks for a market that it was sent"
-            self._lose(task, f"its worker gave no result: {str(payload)[:200]}")
+            self._lose(task, f"its worker gave no result: {payload}")
         return None
 
     def _lose(self, task: Task, why: str, deaths: int = 1) -> None:
-        self._lost, self._why = self._lost + 1, why
+        self._lost, self._why = self._lost + 1, brief(why)
         self._deaths[task.number] = deaths - 1
-        self._coordinator.lost(task.number, why)
+        self._coordinator.lost(task.number, self._why)
 
     def _lose_overdue(self) -> None:
         if self._timeout == math.inf:
@@ -237,7 +238,8 @@ def _read(answer: Any) -> Tuple[Any, Any, Any]:
 def _missing(error: Optional[BaseException]) -> Optional[Exception]:
     """A worker without Sharpen will not have it the next time either."""
     while error is not None:
-        if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "sharpen":
+        named = isinstance(error, ImportError) and (error.name or "").split(".")[0] == "sharpen"
+        if named or re.search(r"No module named '?sharpen\b", in_brief(error)):
             return InputError(f"a worker cannot import what it needs ({in_brief(error)}); install "
                               f"sharpen {_core.version} where the workers are")
         error = error.__cause__

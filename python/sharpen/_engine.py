@@ -7,7 +7,12 @@ affair. An exception that ``submit`` or ``workers`` raises means that it can do 
 from __future__ import annotations
 
 import queue
+import re
 from typing import Any, Callable, Iterable, List, Optional, Sequence
+
+_LONGEST = 500  # characters of a reason
+# Its first group is the line that says what was wrong.
+_TRACE = re.compile(r"^Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(\S.*)", re.MULTILINE)
 
 
 class Task:
@@ -93,7 +98,16 @@ class Engine:
         return Ended(handle, error=error) if error is not None else Ended(handle, handle.result())
 
 
+def brief(text: str) -> str:
+    """As much of it as a reason may have, without what cannot be written."""
+    return text[:_LONGEST].encode("utf-8", "replace").decode("utf-8")
+
+
 def in_brief(error: BaseException) -> str:
-    """The first line of an error."""
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    """The first line of an error, or of the one whose trace it brings along, as submitit's do."""
+    text = str(error).strip()
+    traces = _TRACE.findall(text)
+    if traces:
+        return brief(traces[-1])
+    lines = text.splitlines()
+    return brief(f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)

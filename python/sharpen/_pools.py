@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import os
 import signal
 import time
@@ -183,9 +184,8 @@ class Jobs(Engine):
         return found
 
     def cancel(self, handle: Any) -> None:
-        stop = getattr(handle, "cancel", None)
-        if stop is not None:
-            stop()
+        with contextlib.suppress(Exception):  # it has none, or the queue has no such job any more
+            handle.cancel()
 
     def close(self) -> None:
         self._readers.shutdown(wait=False)

@@ -192,6 +192,24 @@ def test_a_task_that_is_lost_three_times_has_failed(study, alone, tmp_path):
     assert tables(again) == alone and again.tally["computed"] == len(failed)
 
 
+@pytest.mark.parametrize("answer", [
+    RuntimeError("\udcff" * 100_000),
+    (_worker.REFUSED, "\udcff" * 100_000, str(_core.program())),
+])
+def test_reasons_are_short_and_can_be_written(study, tmp_path, answer):
+    def odd(number, run, future):
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
+        return True
+
+    with pytest.warns(sharpen.SharpenWarning, match="8 of 8 cells failed"):
+        found = study(tmp_path, executor=Here(odd))
+    assert found.cells["reason"].str.len().max() < 600
+    assert found.cells["reason"].str.contains(r"\?\?\?").all()
+
+
 def test_a_task_that_hangs_is_sent_again_and_what_it_finds_late_is_not_heard(study, alone, tmp_path):
     late = []
 
@@ -340,25 +358,77 @@ def test_an_executor_that_breaks_ends_the_study_with_a_sentence(study, alone, tm
     assert tables(study(tmp_path, executor=Here())) == alone
 
 
-def test_jobs_need_only_say_when_they_are_done(study, alone, tmp_path):
+class Job:
     """As submitit's, which are no futures."""
 
-    class Job:
-        def __init__(self, run):
-            self.run, self.asked = run, 0
+    def __init__(self, run):
+        self.run, self.asked = run, 0
 
-        def done(self):
-            self.asked += 1
-            return self.asked > 1
+    def done(self):
+        self.asked += 1
+        return self.asked > 1
 
-        def result(self):
-            return self.run()
+    def result(self):
+        return self.run()
 
-    class Queue:
-        def submit(self, function, *arguments):
-            return Job(lambda: function(*arguments))
 
+class Queue:
+    """`make(number, run)`: a job of its own."""
+
+    def __init__(self, make=lambda number, run: Job(run)):
+        self.make, self.count = make, 0
+
+    def submit(self, function, *arguments):
+        self.count += 1
+        return self.make(self.count, lambda: function(*arguments))
+
+
+def test_jobs_need_only_say_when_they_are_done(study, alone, tmp_path):
     assert tables(study(tmp_path, executor=Queue())) == alone
+
+
+FAILED_JOB = """Job (task=0) failed during processing with trace:
+----------------------
+Traceback (most recent call last):
+  File "submission.py", line 51, in process_job
+    delayed = utils.DelayedSubmission.load(paths.submitted_pickle)
+
+ModuleNotFoundError: No module named '%s'
+
+----------------------
+You can check full logs with 'job.stderr(0)' and 'job.stdout(0)'or at paths:
+  - /jobs/1_0_log.err
+  - /jobs/1_0_log.out"""
+
+
+def test_the_trace_of_a_job_says_what_is_missing(study, tmp_path):
+    """By the last error of it."""
+
+    def missing(module):
+        def fail(run):
+            raise RuntimeError(FAILED_JOB % module)
+
+        return Queue(lambda number, run: Job(lambda: fail(run)))
+
+    with pytest.raises(sharpen.InputError, match="install sharpen .* where the workers are"):
+        study(tmp_path, executor=missing("sharpen"))
+    with pytest.warns(sharpen.SharpenWarning, match="8 of 8 cells failed"):
+        found = study(tmp_path, executor=missing("sharpener"))
+    reasons = found.cells["reason"]
+    assert reasons.str.endswith("ModuleNotFoundError: No module named 'sharpener'").all()
+
+
+def test_a_job_that_cannot_be_cancelled_costs_its_task_only(study, alone, tmp_path):
+    class Hangs(Job):
+        def done(self):
+            return False
+
+        def cancel(self):
+            raise OSError("scancel: error: Invalid job id specified")
+
+    queue = Queue(lambda number, run: (Hangs if number == 2 else Job)(run))
+    with pytest.warns(sharpen.SharpenWarning, match="lost and sent again.*task_timeout"):
+        assert tables(study(tmp_path, executor=queue, task_timeout=1)) == alone
 
 
 def test_a_pool_with_a_submit_of_its_own_is_asked():
