@@ -179,7 +179,7 @@ class _Run:
             if refused:
                 self._lose(task, f"its result was refused: {refused}")
         elif kind == _worker.NEEDS_MARKET and not task.with_market:
-            task.with_market = True
+            task.with_market, task.began = True, None
             self._again.append(task)
         elif kind == _worker.REFUSED and program != _core.program():
             return InputError(str(payload))
@@ -197,11 +197,13 @@ class _Run:
     def _lose_overdue(self) -> None:
         if self._timeout == math.inf:
             return
-        now = time.monotonic()
-        for handle in self._engine.running(list(self._out)):
-            task = self._out[handle]
-            if task.began is None:
-                task.began = now
+        now, running = time.monotonic(), self._engine.running(self._out)
+        for handle, task in list(self._out.items()):
+            where = running.get(handle)
+            if handle not in running:
+                task.began = None
+            elif task.began is None or task.where != where:  # it may have begun again elsewhere
+                task.began, task.where = now, where
             elif now - task.began > self._timeout:
                 del self._out[handle]
                 self._engine.kill(handle)

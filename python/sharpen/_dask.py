@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 import uuid
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional
 
 from . import _worker
 from ._core import Failure, InputError
@@ -27,6 +27,7 @@ class Dask(Engine):
         self._client = client
         self._key = f"sharpen-{uuid.uuid4().hex[:12]}"
         self._markets: Dict[str, Any] = {}
+        self._seen: Dict[Any, float] = {}  # by worker and key: since when it is there
         self._tasks = 0
         self._workers, self._counted = 0, -float("inf")
         self.workers()
@@ -83,14 +84,18 @@ class Dask(Engine):
             deaths = 1 + int(getattr(error, "allowed_failures", 0))
             return Ended(handle, error=error, deaths=deaths, stop=self._gone())
 
-    def running(self, handles: Sequence[Any]) -> List[Any]:
-        """Of each worker the first ones that it was sent: while it is started again, none."""
-        place = {handle.key: number for number, handle in enumerate(handles)}
-        threads = self._client.nthreads()
-        found: List[Any] = []
+    def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
+        """Of each worker as many as it has threads, those first that it had first: while it is
+        started again, none."""
+        ours = {handle.key: handle for handle in handles}
+        place = {key: number for number, key in enumerate(ours)}
+        threads, now, seen, found = self._client.nthreads(), time.monotonic(), self._seen, {}
+        self._seen = {}
         for worker, keys in self._client.processing().items():
-            ours = sorted(place[key] for key in keys if key in place)
-            found.extend(handles[number] for number in ours[: threads.get(worker, 0)])
+            there = [(seen.get((worker, key), now), place[key], key) for key in keys if key in ours]
+            self._seen.update({(worker, key): since for since, _, key in there})
+            for _, _, key in sorted(there)[: threads.get(worker, 0)]:
+                found[ours[key]] = worker
         return found
 
     def kill(self, handle: Any) -> None:

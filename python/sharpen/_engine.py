@@ -6,9 +6,10 @@ affair. An exception that ``submit`` or ``workers`` raises means that it can do 
 
 from __future__ import annotations
 
+import itertools
 import queue
 import re
-from typing import Any, Callable, Iterable, List, Optional, Sequence
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 _LONGEST = 500  # characters of a reason
 # Its first group is the line that says what was wrong.
@@ -22,6 +23,7 @@ class Task:
         self.number, self.market, self.data = number, market, data
         self.with_market = False  # a worker has asked for it
         self.began: Optional[float] = None
+        self.where: Any = None  # that was
 
 
 class Ended:
@@ -62,9 +64,9 @@ class Engine:
         """Those that have come back; waits for the first so long."""
         return [self._outcome(handle) for handle in self._drained(seconds)]
 
-    def running(self, handles: Sequence[Any]) -> Sequence[Any]:
-        """Those that have begun: tasks begin in the order in which they were sent."""
-        return handles[: self.workers()]
+    def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
+        """Those that have begun, and where: tasks begin in the order in which they were sent."""
+        return dict.fromkeys(itertools.islice(handles, self.workers()))
 
     def cancel(self, handle: Any) -> None:
         """Nobody waits for it any more: it need not begin."""

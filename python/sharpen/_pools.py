@@ -15,6 +15,8 @@ from . import _worker
 from ._core import Failure
 from ._engine import Ended, Engine, Task, in_brief
 
+_WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "UNKNOWN")  # states of SLURM's jobs
+
 
 class Pool(Engine):
     """Any concurrent.futures.Executor. Which worker gets a task nobody knows, so that a market goes
@@ -24,8 +26,19 @@ class Pool(Engine):
         super().__init__()
         self._executor = executor
         self._sent: Dict[str, int] = {}
+        self._hung: List[Any] = []
 
     def workers(self) -> int:
+        """Less those that are at a task for which nobody waits any more."""
+        self._hung = [handle for handle in self._hung if not handle.done()]
+        left = self._size() - len(self._hung)
+        if left <= 0:
+            raise Failure("executor: all its workers are at tasks that took longer than "
+                          "task_timeout, and cannot be ended; what is finished is kept: go on with "
+                          "the same call and a new executor")
+        return left
+
+    def _size(self) -> int:
         for name in ("_max_workers", "max_workers", "num_workers"):
             count = getattr(self._executor, name, None)
             if isinstance(count, int) and count > 0:
@@ -43,6 +56,13 @@ class Pool(Engine):
         except RuntimeError as error:  # broken, or shut down
             raise _broken(error) from None
         return self._watched(future)
+
+    def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
+        return super().running(handle for handle in handles if handle.running())
+
+    def kill(self, handle: Any) -> None:
+        if not handle.cancel():
+            self._hung.append(handle)
 
     def _outcome(self, handle: Any) -> Ended:
         found = super()._outcome(handle)
@@ -182,6 +202,10 @@ class Jobs(Engine):
     def _known(self, found: Ended) -> Ended:
         self._read.discard(found.handle)
         return found
+
+    def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
+        """All that their queue does not hold back."""
+        return {each: None for each in handles if getattr(each, "state", "") not in _WAITING}
 
     def cancel(self, handle: Any) -> None:
         with contextlib.suppress(Exception):  # it has none, or the queue has no such job any more

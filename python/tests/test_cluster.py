@@ -12,7 +12,8 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import pytest
 
 import sharpen
-from sharpen import _cluster, _core, _pools, _worker
+from sharpen import _cluster, _core, _dask, _pools, _worker
+from sharpen._engine import Ended, Task
 
 GRID = dict(k=[2, 3], frameworks=["rolling", "dfl"], optimizers=["swap", "equal"], lookback=40,
             epochs=2, seeds=2, progress=False)
@@ -223,9 +224,90 @@ def test_a_task_that_hangs_is_sent_again_and_what_it_finds_late_is_not_heard(stu
         late.append((run, future))
         return True
 
+    executor = Here(hang)
+    executor._max_workers = 3  # of which two hang
     with pytest.warns(sharpen.SharpenWarning, match="2 times.*longer than task_timeout = 0.2"):
-        found = study(tmp_path, executor=Here(hang), task_timeout=0.2)
+        found = study(tmp_path, executor=executor, task_timeout=0.2)
     assert tables(found) == alone and len(late) == 1
+
+
+def test_workers_that_all_hang_end_the_study_with_a_sentence(study, tmp_path):
+    def hang(number, run, future):
+        return number > 9 and future.set_running_or_notify_cancel()
+
+    with pytest.raises(sharpen.Failure, match="all its workers are at tasks that took longer"):
+        study(tmp_path, executor=Here(hang), task_timeout=0.1)
+    assert sharpen.Study.load(tmp_path).cells["state"].eq("done").any()
+
+
+def begins_late(run, future):
+    """As where a pool is busy with something else."""
+    threading.Timer(0.6, lambda: future.set_result(run())).start()
+
+
+def test_a_task_that_waits_for_a_worker_takes_no_time(study, alone, tmp_path):
+    found = study(tmp_path, executor=Here(once({2, 5}, begins_late)), task_timeout=0.2)
+    assert tables(found) == alone and found.warnings == []
+
+
+def test_the_clock_of_a_task_begins_anew_with_it(monkeypatch):
+    class Stage:
+        """Coordinator, engine and clock of one task."""
+
+        now, where, losses = 0.0, {}, 0
+
+        def running(self, handles):
+            return {handle: self.where[handle] for handle in handles if handle in self.where}
+
+        def kill(self, handle):
+            pass
+
+        def lost(self, number, why):
+            self.losses += 1
+
+        def monotonic(self):
+            return self.now
+
+    stage = Stage()
+    monkeypatch.setattr(_cluster, "time", stage)
+    run, task = _cluster._Run(stage, stage, 10.0, None), Task(1, "market", b"")
+
+    def lost_after(seconds, where):
+        stage.now, stage.where = stage.now + seconds, {"handle": where} if where else {}
+        run._out["handle"], before = task, stage.losses
+        run._lose_overdue()
+        return stage.losses > before
+
+    assert not lost_after(0, "a") and not lost_after(9, "a")
+    assert not lost_after(9, "b") and not lost_after(9, "b")  # its worker has died
+    assert not lost_after(9, None) and not lost_after(9, "b")  # it waits to be run again
+    run._took(task, Ended("handle", (_worker.NEEDS_MARKET, "market", "")))
+    assert not lost_after(9, "b") and not lost_after(9, "b") and lost_after(2, "b")
+
+
+def test_dask_is_believed_to_run_first_what_a_worker_had_first():
+    class Future:
+        def __init__(self, key):
+            self.key = key
+
+    class Client:
+        asynchronous, status, there = False, "running", {}
+
+        def nthreads(self):
+            return {worker: 1 for worker in self.there}
+
+        def processing(self):
+            return self.there
+
+    first, second = handles = [Future("first"), Future("second")]
+    client = Client()
+    engine = _dask.Dask(client)
+    client.there = {"a": ["first"], "b": ["second"]}
+    assert engine.running(handles) == {first: "a", second: "b"}
+    client.there = {"b": ["first", "second"]}  # the other one has died
+    assert engine.running(handles) == {second: "b"}
+    client.there = {"b": ["first"]}
+    assert engine.running(handles) == {first: "b"}
 
 
 def kills_its_process(marks, count):
@@ -416,6 +498,12 @@ def test_the_trace_of_a_job_says_what_is_missing(study, tmp_path):
         found = study(tmp_path, executor=missing("sharpener"))
     reasons = found.cells["reason"]
     assert reasons.str.endswith("ModuleNotFoundError: No module named 'sharpener'").all()
+
+
+def test_a_job_that_waits_in_its_queue_takes_no_time():
+    waits, runs = Job(None), [Job(None) for _ in range(200)]
+    waits.state, runs[0].state = "PENDING", "RUNNING"
+    assert list(_pools.Jobs(Queue()).running([waits, *runs])) == runs
 
 
 def test_a_job_that_cannot_be_cancelled_costs_its_task_only(study, alone, tmp_path):
