@@ -1,5 +1,6 @@
 """Dask, Ray and submitit give the bits of one thread, and say in a sentence what is not there."""
 
+import asyncio
 import time
 
 import pytest
@@ -49,6 +50,23 @@ def test_a_market_travels_to_a_worker_of_dask_once(small, tmp_path, dask_client)
     study(small, tmp_path, dask_client)
     kept = dask_client.run(lambda: len(_worker._markets))
     assert all(0 < count <= _worker._MARKETS_KEPT for count in kept.values())
+
+
+def test_a_result_that_is_slow_to_arrive_keeps_no_other_waiting(small, tmp_path, dask_client,
+                                                               monkeypatch):
+    arrived, real = [], dask_client.gather
+
+    async def gather(futures, **arguments):
+        first = not arrived
+        arrived.append(False)
+        while first and sum(arrived) < 5:
+            await asyncio.sleep(0.02)
+        found = await real(futures, **arguments)
+        arrived.append(True)
+        return found
+
+    monkeypatch.setattr(dask_client, "gather", gather)
+    assert study(small, tmp_path, dask_client).warnings == []
 
 
 def foreign():

@@ -157,9 +157,10 @@ class _Run:
     def _take(self, ended: List[Ended]) -> None:
         stop: Optional[Exception] = None
         for found in ended:
-            task = self._out.pop(found.handle, None)
+            task = self._out.get(found.handle)
             if task is not None:  # else it came too late
                 stop = self._took(task, found) or stop
+                del self._out[found.handle]
         if stop is not None:
             raise stop
 
@@ -220,15 +221,21 @@ class _Run:
 
     def _keep_finished(self) -> None:
         """What came back while something went wrong."""
-        ended: List[Ended] = []
-        with contextlib.suppress(Exception):  # what went wrong may be the engine
-            ended = self._engine.ended(list(self._out), 0.0)
+        until = time.monotonic() + self._engine.grace
+        try:
+            with contextlib.suppress(Exception):  # what went wrong may be the engine
+                self._put(self._engine.ended(self._out, 0.0))
+                while self._out and time.monotonic() < until:
+                    self._put(self._engine.ended(self._out, until - time.monotonic()))
+        finally:
+            self._commit()
+
+    def _put(self, ended: List[Ended]) -> None:
         for found in ended:
             task = self._out.pop(found.handle, None)
             kind, payload, _ = _read(found.answer)
             if task is not None and kind == _worker.RESULT and isinstance(payload, bytes):
                 self._coordinator.put(task.number, payload)
-        self._commit()
 
 
 def _read(answer: Any) -> Tuple[Any, Any, Any]:

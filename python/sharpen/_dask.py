@@ -12,8 +12,6 @@ from . import _worker
 from ._core import Failure, InputError
 from ._engine import Ended, Engine, Task
 
-_PATIENCE = 60.0  # seconds for a result that is done to arrive
-
 
 class Dask(Engine):
     """A distributed.Client. A market is a task of its own, whose result Dask brings to a worker once
@@ -54,10 +52,12 @@ class Dask(Engine):
         # Dask warns of tasks that carry much; ours carry what no worker could load itself.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             self._tasks += 1
-            return self._watched(self._client.submit(
+            future = self._client.submit(
                 _worker.run, task.data, task.market, self._market(task.market),
                 key=f"{self._key}-task-{self._tasks}", pure=False, retries=0,
-            ))
+            )
+        self._client.loop.add_callback(self._fetch, future)
+        return future
 
     def _market(self, market: str) -> Any:
         if market not in self._markets:
@@ -67,22 +67,19 @@ class Dask(Engine):
             )
         return self._markets[market]
 
-    def ended(self, handles: Iterable[Any], seconds: float) -> List[Ended]:
-        done = self._drained(seconds)
-        return self._client.sync(self._outcomes, done) if done else []
-
-    async def _outcomes(self, handles: List[Any]) -> List[Ended]:
-        """All at once, as each is a question to the scheduler."""
-        return list(await asyncio.gather(*(self._answered(handle) for handle in handles)))
-
-    async def _answered(self, handle: Any) -> Ended:
+    async def _fetch(self, handle: Any) -> None:
+        """Waits for the result of a task to be here, which may be done again before that if its
+        worker dies; nothing else has to wait for it."""
         try:
-            found = self._client.gather([handle], asynchronous=True)
-            return Ended(handle, (await asyncio.wait_for(found, _PATIENCE))[0])
-        except Exception as error:
+            answer = await self._client.gather([handle], asynchronous=True)
+            self._done.put(Ended(handle, answer[0]))
+        except (Exception, asyncio.CancelledError) as error:
             # Dask has tried it on other workers already, and says on how many.
             deaths = 1 + int(getattr(error, "allowed_failures", 0))
-            return Ended(handle, error=error, deaths=deaths, stop=self._gone())
+            self._done.put(Ended(handle, error=error, deaths=deaths, stop=self._gone()))
+
+    def _outcome(self, handle: Ended) -> Ended:
+        return handle  # as it was fetched
 
     def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
         """Of each worker as many as it has threads, those first that it had first: while it is

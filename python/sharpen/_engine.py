@@ -6,10 +6,11 @@ affair. An exception that ``submit`` or ``workers`` raises means that it can do 
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import queue
 import re
-from typing import Any, Callable, Dict, Iterable, List, Optional
+from typing import Any, Callable, Collection, Dict, Iterable, List, Optional
 
 _LONGEST = 500  # characters of a reason
 # Its first group is the line that says what was wrong.
@@ -47,10 +48,12 @@ class Engine:
 
     depth = 2  # tasks out for each worker, so that none waits for the coordinator
     bounded = True  # by its workers; False: it queues, and runs as many as it likes
+    grace = 0.0  # seconds for what is finished to arrive when the study is interrupted
 
     def __init__(self) -> None:
         self.bytes_of: Callable[[str], bytes]  # of a market, by its hash; set before the first task
         self._done: "queue.SimpleQueue[Any]" = queue.SimpleQueue()
+        self._back: List[Ended] = []
 
     def workers(self) -> int:
         """That are there now."""
@@ -60,9 +63,15 @@ class Engine:
         """Its handle."""
         raise NotImplementedError
 
-    def ended(self, handles: Iterable[Any], seconds: float) -> List[Ended]:
-        """Those that have come back; waits for the first so long."""
-        return [self._outcome(handle) for handle in self._drained(seconds)]
+    def ended(self, handles: Collection[Any], seconds: float) -> List[Ended]:
+        """Those that have come back; waits for the first so long. They are told again while they are
+        among the handles, as an interrupt may have come before their results were kept."""
+        self._back = [found for found in self._back if found.handle in handles]
+        with contextlib.suppress(queue.Empty):
+            while True:
+                wait = 0.0 if self._back else max(0.0, seconds)
+                self._back.append(self._outcome(self._done.get(timeout=wait)))
+        return self._back
 
     def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
         """Those that have begun, and where: tasks begin in the order in which they were sent."""
@@ -82,16 +91,6 @@ class Engine:
     def _watched(self, future: Any) -> Any:
         future.add_done_callback(self._done.put)
         return future
-
-    def _drained(self, seconds: float) -> List[Any]:
-        found: List[Any] = []
-        try:
-            found.append(self._done.get(timeout=seconds) if seconds > 0.0 else
-                         self._done.get_nowait())
-            while True:
-                found.append(self._done.get_nowait())
-        except queue.Empty:
-            return found
 
     def _outcome(self, handle: Any) -> Ended:
         if handle.cancelled():

@@ -9,7 +9,7 @@ import signal
 import time
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Dict, Iterable, List, Set
+from typing import Any, Collection, Dict, Iterable, List, Set
 
 from . import _worker
 from ._core import Failure
@@ -167,6 +167,7 @@ class Jobs(Engine):
 
     depth = 1
     bounded = False
+    grace = 1.0
 
     def __init__(self, executor: Any) -> None:
         super().__init__()
@@ -188,18 +189,19 @@ class Jobs(Engine):
         except Exception as error:
             raise _broken(error) from None
 
-    def ended(self, handles: Iterable[Any], seconds: float) -> List[Ended]:
+    def ended(self, handles: Collection[Any], seconds: float) -> List[Ended]:
         until = time.monotonic() + seconds
         while True:
             for handle in handles:
                 if handle not in self._read and handle.done():
                     self._read.add(handle)
                     self._watched(self._readers.submit(_outcome_of, handle))
-            found = self._drained(min(0.1, max(0.0, until - time.monotonic())))
+            found = super().ended(handles, min(0.1, until - time.monotonic()))
             if found or time.monotonic() >= until:
-                return [self._known(future.result()) for future in found]
+                return found
 
-    def _known(self, found: Ended) -> Ended:
+    def _outcome(self, handle: Any) -> Ended:
+        found: Ended = handle.result()  # of a reader
         self._read.discard(found.handle)
         return found
 

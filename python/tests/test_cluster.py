@@ -422,6 +422,39 @@ def test_ctrl_c_keeps_what_is_finished(study, alone, tmp_path):
     del caught
 
 
+def test_ctrl_c_keeps_results_that_are_about_to_be_kept(study, alone, tmp_path, monkeypatch):
+    class Interrupted(_core.Coordinator):
+        puts = 0
+
+        def put(self, number, result):
+            Interrupted.puts += 1
+            if Interrupted.puts == 5:
+                raise KeyboardInterrupt
+            return super().put(number, result)
+
+    monkeypatch.setattr(_core, "Coordinator", Interrupted)
+    first, second = Here(), Here()
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, executor=first)
+    assert tables(study(tmp_path, executor=second)) == alone
+    assert first.count + second.count == TASKS
+
+
+def test_ctrl_c_waits_a_moment_for_jobs_that_are_done(study, alone, tmp_path):
+    ran = []
+
+    def interrupt(number, run):
+        if number == 4:
+            raise KeyboardInterrupt
+        return Job(lambda: ran.append(number) or run())
+
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, executor=Queue(interrupt))
+    again = Queue()
+    assert tables(study(tmp_path, executor=again)) == alone
+    assert sorted(ran) == [1, 2, 3] and again.count == TASKS - 3
+
+
 def test_an_executor_that_breaks_ends_the_study_with_a_sentence(study, alone, tmp_path):
     pool = ThreadPoolExecutor(1)
     count = 0
