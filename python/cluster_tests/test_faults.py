@@ -72,6 +72,43 @@ def test_dask_workers_killed_twenty_times(grid, alone_grid, tables, tmp_path, da
     through_kills(processes, 20, 0.35, grid, tmp_path, dask_client, tables, alone_grid)
 
 
+def kills_what_computes(mark):
+    """A plugin of workers, which those that are started again have, too."""
+    from distributed import WorkerPlugin
+
+    class Kills(WorkerPlugin):
+        def setup(self, worker):
+            from sharpen import _core
+
+            real = _core.run_task
+
+            def run_task(task, *rest):
+                if mark in task:
+                    time.sleep(0.3)  # others come to wait for this worker
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(task, *rest)
+
+            _core.run_task = run_task
+
+    return Kills()
+
+
+def test_a_task_that_kills_workers_of_dask_fails_alone(small, tmp_path):
+    """Though Dask blames those, too, that waited for the same worker."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    with dask.config.set({"distributed.scheduler.allowed-failures": 2}), LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None
+    ) as cluster, Client(cluster) as client:
+        client.register_plugin(kills_what_computes(b"oscar"))
+        found = sharpen.study(config=small, out=tmp_path, executor=client, k=2, progress=False,
+                              frameworks="rolling", optimizers=["swap", "oscar", "greedy", "equal"])
+    failed = found.cells["state"] == "failed"
+    assert found.cells["method"][failed].tolist() == ["rolling-oscar"] and found.tally["done"] == 3
+    assert found.cells["reason"][failed].str.contains("it was lost 3 times.*KilledWorker").all()
+
+
 def ray_workers():
     """Processes of Ray that run our tasks."""
     found = []

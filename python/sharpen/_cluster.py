@@ -14,7 +14,7 @@ import sys
 import time
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
 
 from . import _core, _pools, _worker
 from ._core import Failure, InputError
@@ -87,7 +87,9 @@ class _Run:
         self._timeout, self._limit = timeout, workers
         self._out: Dict[Any, Task] = {}  # by handle, the longest out first
         self._again: Deque[Task] = deque()  # whose worker has asked for the market
-        self._deaths: Dict[int, int] = {}  # by number: of workers, that are not counted yet
+        self._deaths: Dict[int, Tuple[int, str]] = {}  # by number: not counted yet, and their reason
+        self._suspects: Set[int] = set()  # numbers
+        self._held: Deque[Task] = deque()  # suspects, while others are out
         self._short = False  # more could run, once what waits for results may begin
         self._committed = 0.0
         self._lost = 0
@@ -136,15 +138,27 @@ class _Run:
     def _next(self) -> Optional[Task]:
         if self._again:
             return self._again.popleft()
+        if self._held and self._suspect_may_go():
+            return self._held.popleft()
         while True:
             found: Any = self._coordinator.next()  # number, market and bytes
             if found is None:
                 return None
             task = Task(*found)
-            if not self._deaths.get(task.number):
+            left, why = self._deaths.get(task.number, (0, ""))
+            task.suspect = task.number in self._suspects
+            if left:
+                self._deaths[task.number] = left - 1, why  # one of those that it has cost already
+                self._coordinator.lost(task.number, why)
+            elif task.suspect and not self._suspect_may_go():
+                self._held.append(task)
+            else:
                 return task
-            self._deaths[task.number] -= 1  # one of those that it has cost already
-            self._coordinator.lost(task.number, self._why)
+
+    def _suspect_may_go(self) -> bool:
+        """Few go at a time, so that one that kills its workers is not among others again."""
+        out = sum(task.suspect for task in self._out.values())
+        return out < max(1, self._engine.workers() // 4)
 
     def _patience(self) -> float:
         if not self._out and not self._coordinator.waiting() and not self._coordinator.finished():
@@ -172,7 +186,10 @@ class _Run:
             missing = _missing(found.error)
             if missing is not None:
                 return missing
-            self._lose(task, f"its worker was lost: {in_brief(found.error)}", found.deaths)
+            if found.deaths > 1:
+                self._suspects.add(task.number)
+            self._lose(task, f"its worker was lost: {in_brief(found.error)}",
+                       found.deaths if task.suspect else 1)
             return None
         kind, payload, program = _read(found.answer)
         if kind == _worker.RESULT and isinstance(payload, bytes):
@@ -192,7 +209,7 @@ class _Run:
 
     def _lose(self, task: Task, why: str, deaths: int = 1) -> None:
         self._lost, self._why = self._lost + 1, brief(why)
-        self._deaths[task.number] = deaths - 1
+        self._deaths[task.number] = deaths - 1, self._why
         self._coordinator.lost(task.number, self._why)
 
     def _lose_overdue(self) -> None:

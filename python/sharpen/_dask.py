@@ -55,17 +55,19 @@ class Dask(Engine):
             future = self._client.submit(
                 _worker.run, task.data, task.market, self._market(task.market),
                 key=f"{self._key}-task-{self._tasks}", pure=False, retries=0,
+                priority=-1 if task.suspect else 0,  # behind it none would be safe
             )
         self._client.loop.add_callback(self._fetch, future)
         return future
 
     def _market(self, market: str) -> Any:
-        if market not in self._markets:
-            self._markets[market] = self._client.submit(
+        held = self._markets.get(market)
+        if held is None or held.status in ("error", "cancelled"):  # it died with a task beside it
+            held = self._markets[market] = self._client.submit(
                 _worker.same, self.bytes_of(market),
-                key=f"{self._key}-market-{len(self._markets)}", pure=False,
+                key=f"{self._key}-market-{self._tasks}", pure=False, priority=1,
             )
-        return self._markets[market]
+        return held
 
     async def _fetch(self, handle: Any) -> None:
         """Waits for the result of a task to be here, which may be done again before that if its
@@ -74,9 +76,8 @@ class Dask(Engine):
             answer = await self._client.gather([handle], asynchronous=True)
             self._done.put(Ended(handle, answer[0]))
         except (Exception, asyncio.CancelledError) as error:
-            # Dask has tried it on other workers already, and says on how many.
-            deaths = 1 + int(getattr(error, "allowed_failures", 0))
-            self._done.put(Ended(handle, error=error, deaths=deaths, stop=self._gone()))
+            self._done.put(Ended(handle, error=error, deaths=_deaths(handle, error),
+                                 stop=self._gone()))
 
     def _outcome(self, handle: Ended) -> Ended:
         return handle  # as it was fetched
@@ -111,3 +112,11 @@ class Dask(Engine):
 
     def close(self) -> None:
         self._markets.clear()
+
+
+def _deaths(handle: Any, error: BaseException) -> int:
+    """Dask tries a task on some workers before it says so, and blames all that a dead worker had,
+    those that waited too; a market among them is no fault of its task."""
+    if getattr(error, "task", None) != handle.key:  # of a KilledWorker
+        return 1
+    return 1 + max(1, int(getattr(error, "allowed_failures", 0)))

@@ -23,6 +23,7 @@ class Task:
     def __init__(self, number: int, market: str, data: bytes) -> None:
         self.number, self.market, self.data = number, market, data
         self.with_market = False  # a worker has asked for it
+        self.suspect = False  # workers have died, and it may be why
         self.began: Optional[float] = None
         self.where: Any = None  # that was
 
@@ -39,7 +40,7 @@ class Ended:
         stop: Optional[Exception] = None,
     ) -> None:
         self.handle, self.answer, self.error = handle, answer, error
-        self.deaths = deaths  # of an error: workers that the task has cost
+        self.deaths = deaths  # of an error: of workers; more than one: others may be to blame
         self.stop = stop  # the engine has ended, not only the task
 
 

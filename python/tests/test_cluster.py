@@ -13,7 +13,7 @@ import pytest
 
 import sharpen
 from sharpen import _cluster, _core, _dask, _pools, _worker
-from sharpen._engine import Ended, Task
+from sharpen._engine import Ended, Engine, Task
 
 GRID = dict(k=[2, 3], frameworks=["rolling", "dfl"], optimizers=["swap", "equal"], lookback=40,
             epochs=2, seeds=2, progress=False)
@@ -352,6 +352,77 @@ def test_a_task_that_kills_three_processes_takes_no_other_with_it(study, tmp_pat
     with pytest.warns(sharpen.SharpenWarning, match="2 of 8 cells failed"):
         found = study(tmp_path, executor=pool)
     assert set(found.cells[found.cells["state"] == "failed"]["method"]) == {"equal"}
+
+
+class Together(Engine):
+    """As Dask: who kills the worker is told only with all that it had, after four deaths each."""
+
+    depth = 4
+
+    def __init__(self, kills):
+        super().__init__()
+        self.kills, self.tasks, self.killers = kills, {}, set()
+
+    def workers(self):
+        return 1
+
+    def submit(self, task):
+        handle = len(self.tasks)
+        self.tasks[handle] = task
+        return handle
+
+    def ended(self, handles, seconds):
+        first = min(handles, key=lambda handle: self.tasks[handle].suspect)
+        task = self.tasks[first]
+        if not self.kills(task.data):
+            return [Ended(first, _worker.run(task.data, task.market, self.bytes_of(task.market)))]
+        self.killers.add(task.number)
+        return [Ended(each, error=RuntimeError(f"task {self.tasks[each].number}"), deaths=4)
+                for each in handles]
+
+    def cancel(self, handle):
+        pass
+
+
+def test_a_task_that_kills_its_workers_fails_alone_where_all_are_blamed(study, tmp_path, monkeypatch):
+    """And with a reason of its own."""
+    engine = Together(lambda task: b"equal" in task)
+    monkeypatch.setattr(_cluster, "engine_of", lambda executor: engine)
+    with pytest.warns(sharpen.SharpenWarning, match="2 of 8 cells failed"):
+        found = study(tmp_path, executor="together")
+    failed = found.cells[found.cells["state"] == "failed"]
+    assert set(failed["method"]) == {"equal"} and len(engine.killers) == 2
+    assert set(failed["reason"].str.extract(r"task (\d+)")[0].astype(int)) == engine.killers
+
+
+def test_a_market_that_has_died_on_dask_is_sent_again_and_costs_a_task_one_loss():
+    class Future:
+        def __init__(self, key):
+            self.key, self.status = key, "finished"
+
+    class Client:
+        asynchronous, status = False, "running"
+
+        def nthreads(self):
+            return {"a": 1}
+
+        def submit(self, *arguments, key, **keywords):
+            return Future(key)
+
+    class Killed(Exception):
+        allowed_failures = 3
+
+        def __init__(self, task):
+            self.task = task
+
+    engine = _dask.Dask(Client())
+    engine.bytes_of = lambda market: b""
+    first = engine._market("m")
+    assert engine._market("m") is first
+    first.status, engine._tasks = "error", 7
+    assert engine._market("m").key != first.key
+    task = Future("task")
+    assert _dask._deaths(task, Killed("task")) == 4 and _dask._deaths(task, Killed(first.key)) == 1
 
 
 def test_processes_that_hang_are_killed(study, alone, tmp_path, monkeypatch):
