@@ -3,7 +3,13 @@ the tables end up the same, bit for bit."""
 
 import os
 import random
+import secrets
+import shutil
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -126,6 +132,52 @@ def ray_workers():
 
 def test_ray_workers_killed_five_times(grid, alone_grid, tables, tmp_path, ray_cluster):
     through_kills(ray_workers, 5, 1.0, grid, tmp_path, "ray", tables, alone_grid)
+
+
+def dask_head(folder):
+    """A scheduler with its workers, to be killed, and how to get at it."""
+    script = ("from distributed import LocalCluster\n"
+              "if __name__ == '__main__':\n"
+              "    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)\n"
+              "    print(cluster.scheduler_address, flush=True)\n"
+              "    input()\n")
+    head = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            start_new_session=True)
+    return head, head.stdout.readline().strip(), {}
+
+
+def ray_head(folder):
+    with socket.create_server(("", 0)) as free:
+        port = free.getsockname()[1]
+    environment = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_AUTH_MODE": "token",
+                   "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    ray = os.path.join(os.path.dirname(sys.executable), "ray")
+    head = subprocess.Popen(
+        [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=2",
+         "--include-dashboard=false", f"--temp-dir={folder}"],
+        env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True, start_new_session=True)
+    assert any("Ray runtime started" in line for line in head.stdout)
+    return head, "ray", environment
+
+
+@pytest.mark.parametrize("begin, name", [(dask_head, "Dask's scheduler"), (ray_head, "Ray")])
+def test_a_scheduler_that_is_killed_gives_a_sentence(grid, tmp_path, begin, name):
+    """And no cell has failed for it."""
+    folder = tempfile.mkdtemp()  # tmp_path is too long for Ray's sockets
+    head, executor, environment = begin(folder)
+    try:
+        running = coordinator(grid, tmp_path, executor, environment=environment)
+        wait_for((tmp_path / "study.db").exists)
+        time.sleep(1.0)  # tasks are out
+    finally:
+        os.killpg(head.pid, signal.SIGKILL)
+        head.communicate()
+        shutil.rmtree(folder, ignore_errors=True)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode and f"sharpen._core.Failure: executor: {name} is not" in errors
+    assert not sharpen.Study.load(tmp_path).cells["state"].eq("failed").any()
 
 
 def test_coordinators_killed_five_times(grid, alone_grid, tables, tmp_path, dask_cluster):

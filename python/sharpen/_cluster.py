@@ -14,11 +14,11 @@ import sys
 import time
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, Callable, Deque, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Set, Tuple
 
 from . import _core, _pools, _worker
 from ._core import Failure, InputError
-from ._engine import Ended, Engine, Task, brief, in_brief
+from ._engine import Ended, Engine, Task, brief, gone, in_brief
 
 _PATIENCE = 0.5  # seconds between two looks at the clock
 _GROUP = 0.05  # seconds for which results are gathered, to be committed together
@@ -99,7 +99,9 @@ class _Run:
         try:
             while not self._coordinator.finished():
                 self._send()
-                self._take(self._engine.ended(self._out, self._patience()))
+                with _in_words():
+                    ended = self._engine.ended(self._out, self._patience())
+                self._take(ended)
                 self._send()  # before the disk is waited for
                 self._commit_group()
                 self._lose_overdue()
@@ -120,13 +122,15 @@ class _Run:
 
     def _send(self) -> None:
         self._short = False
-        room = self._room()
+        with _in_words():
+            room = self._room()
         while len(self._out) < room:
             task = self._next()
             self._short = task is None
             if task is None:
                 return
-            self._out[self._engine.submit(task)] = task
+            with _in_words():
+                self._out[self._engine.submit(task)] = task
 
     def _room(self) -> int:
         """Tasks that may be out: with a limit no more, as any of them may run."""
@@ -215,7 +219,8 @@ class _Run:
     def _lose_overdue(self) -> None:
         if self._timeout == math.inf:
             return
-        now, running = time.monotonic(), self._engine.running(self._out)
+        with _in_words():
+            now, running = time.monotonic(), self._engine.running(self._out)
         for handle, task in list(self._out.items()):
             where = running.get(handle)
             if handle not in running:
@@ -224,7 +229,8 @@ class _Run:
                 task.began, task.where = now, where
             elif now - task.began > self._timeout:
                 del self._out[handle]
-                self._engine.kill(handle)
+                with _in_words():
+                    self._engine.kill(handle)
                 self._lose(task, f"it took longer than task_timeout = {self._timeout:g} seconds")
 
     def _commit_group(self) -> None:
@@ -253,6 +259,17 @@ class _Run:
             kind, payload, _ = _read(found.answer)
             if task is not None and kind == _worker.RESULT and isinstance(payload, bytes):
                 self._coordinator.put(task.number, payload)
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    """What an engine raises in the middle of a study."""
+    try:
+        yield
+    except (Failure, InputError):
+        raise
+    except Exception as error:
+        raise gone(error) from error
 
 
 def _read(answer: Any) -> Tuple[Any, Any, Any]:

@@ -44,7 +44,8 @@ class Dask(Engine):
         if self._client.status == "running":
             return None
         return Failure(f"executor: Dask's scheduler is not there (the client is "
-                       f"{self._client.status}); start it, and give a client that is connected")
+                       f"{self._client.status}); start it, and go on with the same call and a client "
+                       "that is connected")
 
     def submit(self, task: Task) -> Any:
         import dask

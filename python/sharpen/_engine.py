@@ -1,7 +1,7 @@
 """What a study asks of those who compute its tasks: adapters are in _pools, _dask and _ray.
 
 An engine is told by ``submit`` and asked by ``ended``; how a market gets to a worker is its own
-affair. An exception that ``submit`` or ``workers`` raises means that it can do nothing more.
+affair. An exception that it raises means that it can do nothing more.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import itertools
 import queue
 import re
 from typing import Any, Callable, Collection, Dict, Iterable, List, Optional
+
+from ._core import Failure
 
 _LONGEST = 500  # characters of a reason
 # Its first group is the line that says what was wrong.
@@ -113,3 +115,9 @@ def in_brief(error: BaseException) -> str:
         return brief(traces[-1])
     lines = text.splitlines()
     return brief(f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__)
+
+
+def gone(error: BaseException) -> Failure:
+    """An engine can do nothing more."""
+    return Failure(f"executor takes no more tasks ({in_brief(error)}); what is finished is kept: "
+                   "go on with the same call and a new executor")

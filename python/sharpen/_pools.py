@@ -13,7 +13,7 @@ from typing import Any, Collection, Dict, Iterable, List, Set
 
 from . import _worker
 from ._core import Failure
-from ._engine import Ended, Engine, Task, in_brief
+from ._engine import Ended, Engine, Task, gone
 
 _WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "UNKNOWN")  # states of SLURM's jobs
 
@@ -51,11 +51,7 @@ class Pool(Engine):
         if task.with_market or sent < self.workers():
             self._sent[task.market] = sent + 1
             market = self.bytes_of(task.market)
-        try:
-            future = self._executor.submit(_worker.run, task.data, task.market, market)
-        except RuntimeError as error:  # broken, or shut down
-            raise _broken(error) from None
-        return self._watched(future)
+        return self._watched(self._executor.submit(_worker.run, task.data, task.market, market))
 
     def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
         return super().running(handle for handle in handles if handle.running())
@@ -67,13 +63,8 @@ class Pool(Engine):
     def _outcome(self, handle: Any) -> Ended:
         found = super()._outcome(handle)
         if isinstance(found.error, concurrent.futures.BrokenExecutor):
-            found.stop = _broken(found.error)
+            found.stop = gone(found.error)
         return found
-
-
-def _broken(error: BaseException) -> Failure:
-    return Failure(f"executor takes no more tasks ({in_brief(error)}); what is finished is kept: "
-                   "go on with the same call and a new executor")
 
 
 class _Process:
@@ -184,10 +175,7 @@ class Jobs(Engine):
 
     def submit(self, task: Task) -> Any:
         market = self.bytes_of(task.market)
-        try:
-            return self._executor.submit(_worker.run, task.data, task.market, market)
-        except Exception as error:
-            raise _broken(error) from None
+        return self._executor.submit(_worker.run, task.data, task.market, market)
 
     def ended(self, handles: Collection[Any], seconds: float) -> List[Ended]:
         until = time.monotonic() + seconds

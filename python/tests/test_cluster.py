@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import socket
 import struct
 import sys
 import threading
@@ -542,6 +543,46 @@ def test_an_executor_that_breaks_ends_the_study_with_a_sentence(study, alone, tm
         study(tmp_path, executor=pool)
     assert sharpen.Study.load(tmp_path).cells["state"].eq("done").any()
     assert tables(study(tmp_path, executor=Here())) == alone
+
+
+def test_an_engine_that_raises_ends_the_study_with_a_sentence(study, alone, tmp_path):
+    def raises(run, future):
+        raise OSError("connection reset")
+
+    with pytest.raises(sharpen.Failure, match=r"no more tasks \(OSError: connection reset\)"):
+        study(tmp_path, executor=Here(once({9}, raises)))
+    assert sharpen.Study.load(tmp_path).cells["state"].eq("done").any()
+    assert tables(study(tmp_path, executor=Here())) == alone
+
+
+class FakeRay:
+    """One that the program is connected to, and whose head can end."""
+
+    def __init__(self):
+        self.head = socket.create_server(("127.0.0.1", 0))
+        self.gcs_address = "127.0.0.1:{}".format(self.head.getsockname()[1])
+        self.is_initialized, self.get_runtime_context = (lambda: True), (lambda: self)
+        self.cluster_resources = lambda: {"CPU": 2.0}
+
+    def remote(self, **options):
+        return lambda function: function
+
+
+def test_another_ray_than_the_one_that_is_connected_is_refused(study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", FakeRay())
+    with pytest.raises(sharpen.InputError, match="connected to a Ray already; give 'ray'"):
+        study(tmp_path / "s", executor="ray://elsewhere:10001")
+    assert not (tmp_path / "s").exists()
+
+
+def test_what_fails_because_ray_is_gone_is_not_the_fault_of_its_task(monkeypatch):
+    ray = FakeRay()
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    engine, future = _cluster.engine_of("ray"), Future()
+    future.set_exception(RuntimeError("its node has died"))
+    assert engine.workers() == 2 and engine._outcome(future).stop is None
+    ray.head.close()
+    assert "Ray is not there any more" in str(engine._outcome(future).stop)
 
 
 class Job:
