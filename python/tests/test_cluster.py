@@ -99,6 +99,22 @@ def test_threads_bound_the_tasks_at_a_time(study, alone, tmp_path, threads):
     assert most == threads
 
 
+@pytest.mark.parametrize("pool, workers", [(Here, 2), (lambda: ThreadPoolExecutor(3), 3),
+                                           (lambda: ProcessPoolExecutor(2), 2)])
+def test_a_market_travels_once_to_each_worker(study, market, tmp_path, monkeypatch, pool, workers):
+    sent = []
+
+    class Counting(_core.Coordinator):
+        def market(self, market_hash):
+            sent.append(market_hash)
+            return super().market(market_hash)
+
+    monkeypatch.setattr(_core, "Coordinator", Counting)
+    with pool() as executor:
+        study(tmp_path, executor=executor)
+    assert len(set(sent)) == 1 and 1 <= len(sent) <= workers < TASKS
+
+
 def test_a_worker_that_has_lost_its_market_asks_for_it(study, alone, tmp_path):
     asked = []
 
