@@ -3,7 +3,6 @@
 import multiprocessing
 import os
 import signal
-import socket
 import struct
 import sys
 import threading
@@ -13,8 +12,8 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import pytest
 
 import sharpen
-from sharpen import _cluster, _core, _dask, _pools, _worker
-from sharpen._engine import Ended, Engine, Task
+from sharpen import _cluster, _core, _worker
+from sharpen._engine import Ended, Engine
 
 GRID = dict(k=[2, 3], frameworks=["rolling", "dfl"], optimizers=["swap", "equal"], lookback=40,
             epochs=2, seeds=2, progress=False)
@@ -267,66 +266,6 @@ def test_a_task_that_waits_for_a_worker_takes_no_time(study, alone, tmp_path):
     assert tables(found) == alone and found.warnings == []
 
 
-def test_the_clock_of_a_task_begins_anew_with_it(monkeypatch):
-    class Stage:
-        """Coordinator, engine and clock of one task."""
-
-        now, where, losses = 0.0, {}, 0
-
-        def running(self, handles):
-            return {handle: self.where[handle] for handle in handles if handle in self.where}
-
-        def kill(self, handle):
-            pass
-
-        def lost(self, number, why):
-            self.losses += 1
-
-        def monotonic(self):
-            return self.now
-
-    stage = Stage()
-    monkeypatch.setattr(_cluster, "time", stage)
-    run, task = _cluster._Run(stage, stage, 10.0, None), Task(1, "market", b"")
-
-    def lost_after(seconds, where):
-        stage.now, stage.where = stage.now + seconds, {"handle": where} if where else {}
-        run._out["handle"], before = task, stage.losses
-        run._lose_overdue()
-        return stage.losses > before
-
-    assert not lost_after(0, "a") and not lost_after(9, "a")
-    assert not lost_after(9, "b") and not lost_after(9, "b")  # its worker has died
-    assert not lost_after(9, None) and not lost_after(9, "b")  # it waits to be run again
-    run._took(task, Ended("handle", (_worker.NEEDS_MARKET, "market", "")))
-    assert not lost_after(9, "b") and not lost_after(9, "b") and lost_after(2, "b")
-
-
-def test_dask_is_believed_to_run_first_what_a_worker_had_first():
-    class Future:
-        def __init__(self, key):
-            self.key = key
-
-    class Client:
-        asynchronous, status, there = False, "running", {}
-
-        def nthreads(self):
-            return {worker: 1 for worker in self.there}
-
-        def processing(self):
-            return self.there
-
-    first, second = handles = [Future("first"), Future("second")]
-    client = Client()
-    engine = _dask.Dask(client)
-    client.there = {"a": ["first"], "b": ["second"]}
-    assert engine.running(handles) == {first: "a", second: "b"}
-    client.there = {"b": ["first", "second"]}  # the other one has died
-    assert engine.running(handles) == {second: "b"}
-    client.there = {"b": ["first"]}
-    assert engine.running(handles) == {first: "b"}
-
-
 def kills_its_process(marks, count):
     """In place of run_task: the first ones die by SIGKILL, each leaving a mark."""
     real = _core.run_task
@@ -410,36 +349,6 @@ def test_a_task_that_kills_its_workers_fails_alone_where_all_are_blamed(study, t
     failed = found.cells[found.cells["state"] == "failed"]
     assert set(failed["method"]) == {"equal"} and len(engine.killers) == 2
     assert set(failed["reason"].str.extract(r"task (\d+)")[0].astype(int)) == engine.killers
-
-
-def test_a_market_that_has_died_on_dask_is_sent_again_and_costs_a_task_one_loss():
-    class Future:
-        def __init__(self, key):
-            self.key, self.status = key, "finished"
-
-    class Client:
-        asynchronous, status = False, "running"
-
-        def nthreads(self):
-            return {"a": 1}
-
-        def submit(self, *arguments, key, **keywords):
-            return Future(key)
-
-    class Killed(Exception):
-        allowed_failures = 3
-
-        def __init__(self, task):
-            self.task = task
-
-    engine = _dask.Dask(Client())
-    engine.bytes_of = lambda market: b""
-    first = engine._market("m")
-    assert engine._market("m") is first
-    first.status, engine._tasks = "error", 7
-    assert engine._market("m").key != first.key
-    task = Future("task")
-    assert _dask._deaths(task, Killed("task")) == 4 and _dask._deaths(task, Killed(first.key)) == 1
 
 
 def test_processes_that_hang_are_killed(study, alone, tmp_path, monkeypatch):
@@ -571,36 +480,6 @@ def test_an_engine_that_raises_ends_the_study_with_a_sentence(study, alone, tmp_
     assert tables(study(tmp_path, executor=Here())) == alone
 
 
-class FakeRay:
-    """One that the program is connected to, and whose head can end."""
-
-    def __init__(self):
-        self.head = socket.create_server(("127.0.0.1", 0))
-        self.gcs_address = "127.0.0.1:{}".format(self.head.getsockname()[1])
-        self.is_initialized, self.get_runtime_context = (lambda: True), (lambda: self)
-        self.cluster_resources = lambda: {"CPU": 2.0}
-
-    def remote(self, **options):
-        return lambda function: function
-
-
-def test_another_ray_than_the_one_that_is_connected_is_refused(study, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", FakeRay())
-    with pytest.raises(sharpen.InputError, match="connected to a Ray already; give 'ray'"):
-        study(tmp_path / "s", executor="ray://elsewhere:10001")
-    assert not (tmp_path / "s").exists()
-
-
-def test_what_fails_because_ray_is_gone_is_not_the_fault_of_its_task(monkeypatch):
-    ray = FakeRay()
-    monkeypatch.setitem(sys.modules, "ray", ray)
-    engine, future = _cluster.engine_of("ray"), Future()
-    future.set_exception(RuntimeError("its node has died"))
-    assert engine.workers() == 2 and engine._outcome(future).stop is None
-    ray.head.close()
-    assert "Ray is not there any more" in str(engine._outcome(future).stop)
-
-
 class Job:
     """As submitit's, which are no futures."""
 
@@ -661,12 +540,6 @@ def test_the_trace_of_a_job_says_what_is_missing(study, tmp_path):
     assert reasons.str.endswith("ModuleNotFoundError: No module named 'sharpener'").all()
 
 
-def test_a_job_that_waits_in_its_queue_takes_no_time():
-    waits, runs = Job(None), [Job(None) for _ in range(200)]
-    waits.state, runs[0].state = "PENDING", "RUNNING"
-    assert list(_pools.Jobs(Queue()).running([waits, *runs])) == runs
-
-
 def test_a_job_that_cannot_be_cancelled_costs_its_task_only(study, alone, tmp_path):
     class Hangs(Job):
         def done(self):
@@ -678,14 +551,6 @@ def test_a_job_that_cannot_be_cancelled_costs_its_task_only(study, alone, tmp_pa
     queue = Queue(lambda number, run: (Hangs if number == 2 else Job)(run))
     with pytest.warns(sharpen.SharpenWarning, match="lost and sent again.*task_timeout"):
         assert tables(study(tmp_path, executor=queue, task_timeout=1)) == alone
-
-
-def test_a_pool_with_a_submit_of_its_own_is_asked():
-    class Own(ProcessPoolExecutor):
-        def submit(self, *arguments):
-            return super().submit(*arguments)
-
-    assert isinstance(_cluster.engine_of(Own(1)), _pools.Pool)
 
 
 def breaks_as_it_begins():
