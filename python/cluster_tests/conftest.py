@@ -132,10 +132,12 @@ def wait_for(condition, seconds: float = 60.0):
     return found
 
 
-def coordinator(config, folder, executor: str, limit: int = 0) -> "subprocess.Popen[str]":
-    """A process that runs the study."""
+def coordinator(config, folder, executor: str, limit: int = 0,
+                environment=None) -> "subprocess.Popen[str]":
+    """A process that runs the study; `environment` is what it has besides that of the tests."""
     script = Path(__file__).with_name("coordinator.py")
     return subprocess.Popen(
         [sys.executable, str(script), str(config), str(folder), executor, str(limit)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, **(environment or {})},
     )

@@ -21,7 +21,7 @@ def main(config: str, folder: str, executor: str, limit: str) -> None:
         who = Client(executor)
     if int(limit):
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
-    sharpen.study(config=config, out=folder, executor=who, progress=False)
+    sharpen.study(config=config, out=folder, executor=who, progress=False, task_timeout=600)
 
 
 if __name__ == "__main__":

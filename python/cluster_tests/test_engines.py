@@ -1,11 +1,12 @@
 """Dask, Ray and submitit give the bits of one thread, and say in a sentence what is not there."""
 
+import asyncio
 import time
 
 import pytest
 
 import sharpen
-from sharpen import _worker
+from sharpen import _core
 
 
 def study(config, out, executor, **arguments):
@@ -45,10 +46,42 @@ def test_submitit_gives_the_bits_of_one_thread(program, tables, tmp_path):
     assert tables(tmp_path / "s") == alone(program, tables, config, tmp_path / "alone")
 
 
-def test_a_market_travels_to_a_worker_of_dask_once(small, tmp_path, dask_client):
-    study(small, tmp_path, dask_client)
-    kept = dask_client.run(lambda: len(_worker._markets))
-    assert all(0 < count <= _worker._MARKETS_KEPT for count in kept.values())
+def test_a_market_travels_to_a_worker_of_dask_once(grid, tmp_path, dask_client, monkeypatch):
+    """One of four is sent by the coordinator, and fetched by the worker that has not got it."""
+    sent = []
+
+    class Counting(_core.Coordinator):
+        def market(self, market_hash):
+            sent.append(market_hash)
+            return super().market(market_hash)
+
+    def arrived(dask_worker):
+        return [key for one in dask_worker.transfer_incoming_log for key in one["keys"]]
+
+    monkeypatch.setattr(_core, "Coordinator", Counting)
+    before = dask_client.run(arrived)
+    assert study(grid, tmp_path, dask_client, epochs=2, seeds=1).warnings == []
+    assert len(sent) == len(set(sent)) == 4
+    for worker, keys in dask_client.run(arrived).items():
+        fetched = keys[len(before[worker]):]
+        assert len(fetched) == len(set(fetched)) <= 4 and all("-market-" in key for key in fetched)
+
+
+def test_a_result_that_is_slow_to_arrive_keeps_no_other_waiting(small, tmp_path, dask_client,
+                                                               monkeypatch):
+    arrived, real = [], dask_client.gather
+
+    async def gather(futures, **arguments):
+        first = not arrived
+        arrived.append(False)
+        while first and sum(arrived) < 5:
+            await asyncio.sleep(0.02)
+        found = await real(futures, **arguments)
+        arrived.append(True)
+        return found
+
+    monkeypatch.setattr(dask_client, "gather", gather)
+    assert study(small, tmp_path, dask_client).warnings == []
 
 
 def foreign():

@@ -3,7 +3,13 @@ the tables end up the same, bit for bit."""
 
 import os
 import random
+import secrets
+import shutil
 import signal
+import socket
+import subprocess
+import sys
+import tempfile
 import threading
 import time
 
@@ -72,6 +78,43 @@ def test_dask_workers_killed_twenty_times(grid, alone_grid, tables, tmp_path, da
     through_kills(processes, 20, 0.35, grid, tmp_path, dask_client, tables, alone_grid)
 
 
+def kills_what_computes(mark):
+    """A plugin of workers, which those that are started again have, too."""
+    from distributed import WorkerPlugin
+
+    class Kills(WorkerPlugin):
+        def setup(self, worker):
+            from sharpen import _core
+
+            real = _core.run_task
+
+            def run_task(task, *rest):
+                if mark in task:
+                    time.sleep(0.3)  # others come to wait for this worker
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return real(task, *rest)
+
+            _core.run_task = run_task
+
+    return Kills()
+
+
+def test_a_task_that_kills_workers_of_dask_fails_alone(small, tmp_path):
+    """Though Dask blames those, too, that waited for the same worker."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    with dask.config.set({"distributed.scheduler.allowed-failures": 2}), LocalCluster(
+        n_workers=1, threads_per_worker=1, dashboard_address=None
+    ) as cluster, Client(cluster) as client:
+        client.register_plugin(kills_what_computes(b"oscar"))
+        found = sharpen.study(config=small, out=tmp_path, executor=client, k=2, progress=False,
+                              frameworks="rolling", optimizers=["swap", "oscar", "greedy", "equal"])
+    failed = found.cells["state"] == "failed"
+    assert found.cells["method"][failed].tolist() == ["rolling-oscar"] and found.tally["done"] == 3
+    assert found.cells["reason"][failed].str.contains("it was lost 3 times.*KilledWorker").all()
+
+
 def ray_workers():
     """Processes of Ray that run our tasks."""
     found = []
@@ -89,6 +132,52 @@ def ray_workers():
 
 def test_ray_workers_killed_five_times(grid, alone_grid, tables, tmp_path, ray_cluster):
     through_kills(ray_workers, 5, 1.0, grid, tmp_path, "ray", tables, alone_grid)
+
+
+def dask_head(folder):
+    """A scheduler with its workers, to be killed, and how to get at it."""
+    script = ("from distributed import LocalCluster\n"
+              "if __name__ == '__main__':\n"
+              "    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)\n"
+              "    print(cluster.scheduler_address, flush=True)\n"
+              "    input()\n")
+    head = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            start_new_session=True)
+    return head, head.stdout.readline().strip(), {}
+
+
+def ray_head(folder):
+    with socket.create_server(("", 0)) as free:
+        port = free.getsockname()[1]
+    environment = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_AUTH_MODE": "token",
+                   "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    ray = os.path.join(os.path.dirname(sys.executable), "ray")
+    head = subprocess.Popen(
+        [ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=2",
+         "--include-dashboard=false", f"--temp-dir={folder}"],
+        env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        text=True, start_new_session=True)
+    assert any("Ray runtime started" in line for line in head.stdout)
+    return head, "ray", environment
+
+
+@pytest.mark.parametrize("begin, name", [(dask_head, "Dask's scheduler"), (ray_head, "Ray")])
+def test_a_scheduler_that_is_killed_gives_a_sentence(grid, tmp_path, begin, name):
+    """And no cell has failed for it."""
+    folder = tempfile.mkdtemp()  # tmp_path is too long for Ray's sockets
+    head, executor, environment = begin(folder)
+    try:
+        running = coordinator(grid, tmp_path, executor, environment=environment)
+        wait_for((tmp_path / "study.db").exists)
+        time.sleep(1.0)  # tasks are out
+    finally:
+        os.killpg(head.pid, signal.SIGKILL)
+        head.communicate()
+        shutil.rmtree(folder, ignore_errors=True)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode and f"sharpen._core.Failure: executor: {name} is not" in errors
+    assert not sharpen.Study.load(tmp_path).cells["state"].eq("failed").any()
 
 
 def test_coordinators_killed_five_times(grid, alone_grid, tables, tmp_path, dask_cluster):

@@ -9,15 +9,16 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import math
+import re
 import sys
 import time
 from collections import deque
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, Optional, Set, Tuple
 
 from . import _core, _pools, _worker
 from ._core import Failure, InputError
-from ._engine import Ended, Engine, Task, in_brief
+from ._engine import Ended, Engine, Task, brief, gone, in_brief
 
 _PATIENCE = 0.5  # seconds between two looks at the clock
 _GROUP = 0.05  # seconds for which results are gathered, to be committed together
@@ -86,7 +87,9 @@ class _Run:
         self._timeout, self._limit = timeout, workers
         self._out: Dict[Any, Task] = {}  # by handle, the longest out first
         self._again: Deque[Task] = deque()  # whose worker has asked for the market
-        self._deaths: Dict[int, int] = {}  # by number: of workers, that are not counted yet
+        self._deaths: Dict[int, Tuple[int, str]] = {}  # by number: not counted yet, and their reason
+        self._suspects: Set[int] = set()  # numbers
+        self._held: Deque[Task] = deque()  # suspects, while others are out
         self._short = False  # more could run, once what waits for results may begin
         self._committed = 0.0
         self._lost = 0
@@ -96,7 +99,9 @@ class _Run:
         try:
             while not self._coordinator.finished():
                 self._send()
-                self._take(self._engine.ended(self._out, self._patience()))
+                with _in_words():
+                    ended = self._engine.ended(self._out, self._patience())
+                self._take(ended)
                 self._send()  # before the disk is waited for
                 self._commit_group()
                 self._lose_overdue()
@@ -117,26 +122,47 @@ class _Run:
 
     def _send(self) -> None:
         self._short = False
-        room = _at_once(self._engine, self._limit) * self._engine.depth
+        with _in_words():
+            room = self._room()
         while len(self._out) < room:
             task = self._next()
             self._short = task is None
             if task is None:
                 return
-            self._out[self._engine.submit(task)] = task
+            with _in_words():
+                self._out[self._engine.submit(task)] = task
+
+    def _room(self) -> int:
+        """Tasks that may be out: with a limit no more, as any of them may run."""
+        if self._limit and not self._engine.bounded:
+            return self._limit
+        room = self._engine.workers() * self._engine.depth
+        return min(self._limit, room) if self._limit else room
 
     def _next(self) -> Optional[Task]:
         if self._again:
             return self._again.popleft()
+        if self._held and self._suspect_may_go():
+            return self._held.popleft()
         while True:
             found: Any = self._coordinator.next()  # number, market and bytes
             if found is None:
                 return None
             task = Task(*found)
-            if not self._deaths.get(task.number):
+            left, why = self._deaths.get(task.number, (0, ""))
+            task.suspect = task.number in self._suspects
+            if left:
+                self._deaths[task.number] = left - 1, why  # one of those that it has cost already
+                self._coordinator.lost(task.number, why)
+            elif task.suspect and not self._suspect_may_go():
+                self._held.append(task)
+            else:
                 return task
-            self._deaths[task.number] -= 1  # one of those that it has cost already
-            self._coordinator.lost(task.number, self._why)
+
+    def _suspect_may_go(self) -> bool:
+        """Few go at a time, so that one that kills its workers is not among others again."""
+        out = sum(task.suspect for task in self._out.values())
+        return out < max(1, self._engine.workers() // 4)
 
     def _patience(self) -> float:
         if not self._out and not self._coordinator.waiting() and not self._coordinator.finished():
@@ -149,9 +175,10 @@ class _Run:
     def _take(self, ended: List[Ended]) -> None:
         stop: Optional[Exception] = None
         for found in ended:
-            task = self._out.pop(found.handle, None)
+            task = self._out.get(found.handle)
             if task is not None:  # else it came too late
                 stop = self._took(task, found) or stop
+                del self._out[found.handle]
         if stop is not None:
             raise stop
 
@@ -163,38 +190,47 @@ class _Run:
             missing = _missing(found.error)
             if missing is not None:
                 return missing
-            self._lose(task, f"its worker was lost: {in_brief(found.error)}", found.deaths)
+            if found.deaths > 1:
+                self._suspects.add(task.number)
+            self._lose(task, f"its worker was lost: {in_brief(found.error)}",
+                       found.deaths if task.suspect else 1)
             return None
         kind, payload, program = _read(found.answer)
         if kind == _worker.RESULT and isinstance(payload, bytes):
             refused = self._coordinator.put(task.number, payload)
             if refused:
                 self._lose(task, f"its result was refused: {refused}")
-        elif kind == _worker.NEEDS_MARKET:
-            task.with_market = True
+        elif kind == _worker.NEEDS_MARKET and not task.with_market:
+            task.with_market, task.began = True, None
             self._again.append(task)
         elif kind == _worker.REFUSED and program != _core.program():
             return InputError(str(payload))
         else:
-            self._lose(task, f"its worker gave no result: {str(payload)[:200]}")
+            if kind == _worker.NEEDS_MARKET:
+                payload = "it asks for a market that it was sent"
+            self._lose(task, f"its worker gave no result: {payload}")
         return None
 
     def _lose(self, task: Task, why: str, deaths: int = 1) -> None:
-        self._lost, self._why = self._lost + 1, why
-        self._deaths[task.number] = deaths - 1
-        self._coordinator.lost(task.number, why)
+        self._lost, self._why = self._lost + 1, brief(why)
+        self._deaths[task.number] = deaths - 1, self._why
+        self._coordinator.lost(task.number, self._why)
 
     def _lose_overdue(self) -> None:
         if self._timeout == math.inf:
             return
-        now = time.monotonic()
-        for handle in self._engine.running(list(self._out)):
-            task = self._out[handle]
-            if task.began is None:
-                task.began = now
+        with _in_words():
+            now, running = time.monotonic(), self._engine.running(self._out)
+        for handle, task in list(self._out.items()):
+            where = running.get(handle)
+            if handle not in running:
+                task.began = None
+            elif task.began is None or task.where != where:  # it may have begun again elsewhere
+                task.began, task.where = now, where
             elif now - task.began > self._timeout:
                 del self._out[handle]
-                self._engine.kill(handle)
+                with _in_words():
+                    self._engine.kill(handle)
                 self._lose(task, f"it took longer than task_timeout = {self._timeout:g} seconds")
 
     def _commit_group(self) -> None:
@@ -208,15 +244,32 @@ class _Run:
 
     def _keep_finished(self) -> None:
         """What came back while something went wrong."""
-        ended: List[Ended] = []
-        with contextlib.suppress(Exception):  # what went wrong may be the engine
-            ended = self._engine.ended(list(self._out), 0.0)
+        until = time.monotonic() + self._engine.grace
+        try:
+            with contextlib.suppress(Exception):  # what went wrong may be the engine
+                self._put(self._engine.ended(self._out, 0.0))
+                while self._out and time.monotonic() < until:
+                    self._put(self._engine.ended(self._out, until - time.monotonic()))
+        finally:
+            self._commit()
+
+    def _put(self, ended: List[Ended]) -> None:
         for found in ended:
             task = self._out.pop(found.handle, None)
             kind, payload, _ = _read(found.answer)
             if task is not None and kind == _worker.RESULT and isinstance(payload, bytes):
                 self._coordinator.put(task.number, payload)
-        self._commit()
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    """What an engine raises in the middle of a study."""
+    try:
+        yield
+    except (Failure, InputError):
+        raise
+    except Exception as error:
+        raise gone(error) from error
 
 
 def _read(answer: Any) -> Tuple[Any, Any, Any]:
@@ -228,7 +281,8 @@ def _read(answer: Any) -> Tuple[Any, Any, Any]:
 def _missing(error: Optional[BaseException]) -> Optional[Exception]:
     """A worker without Sharpen will not have it the next time either."""
     while error is not None:
-        if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "sharpen":
+        named = isinstance(error, ImportError) and (error.name or "").split(".")[0] == "sharpen"
+        if named or re.search(r"No module named '?sharpen\b", in_brief(error)):
             return InputError(f"a worker cannot import what it needs ({in_brief(error)}); install "
                               f"sharpen {_core.version} where the workers are")
         error = error.__cause__
@@ -239,7 +293,7 @@ def engine_of(executor: Any) -> Engine:
     """The adapter of what a user gave."""
     if isinstance(executor, str):
         return _by_name(executor)
-    if type(executor) is ProcessPoolExecutor:
+    if isinstance(executor, ProcessPoolExecutor) and _submits_plainly(executor):
         return _pools.Processes(executor)
     if isinstance(executor, concurrent.futures.Executor):
         return _pools.Pool(executor)
@@ -254,6 +308,11 @@ def engine_of(executor: Any) -> Engine:
         f"executor is of type {type(executor).__name__}, which has no submit(); give a "
         "concurrent.futures.Executor, a distributed.Client, an executor of submitit, or 'ray'"
     )
+
+
+def _submits_plainly(executor: ProcessPoolExecutor) -> bool:
+    """What has a submit() of its own wants to be asked, and cannot be taken as a pattern."""
+    return getattr(executor.submit, "__func__", None) is ProcessPoolExecutor.submit
 
 
 def _by_name(name: str) -> Engine:

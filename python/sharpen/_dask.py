@@ -6,13 +6,11 @@ import asyncio
 import threading
 import time
 import uuid
-from typing import Any, Dict, Iterable, List, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Optional
 
 from . import _worker
 from ._core import Failure, InputError
 from ._engine import Ended, Engine, Task
-
-_PATIENCE = 60.0  # seconds for a result that is done to arrive
 
 
 class Dask(Engine):
@@ -27,6 +25,7 @@ class Dask(Engine):
         self._client = client
         self._key = f"sharpen-{uuid.uuid4().hex[:12]}"
         self._markets: Dict[str, Any] = {}
+        self._seen: Dict[Any, float] = {}  # by worker and key: since when it is there
         self._tasks = 0
         self._workers, self._counted = 0, -float("inf")
         self.workers()
@@ -45,7 +44,8 @@ class Dask(Engine):
         if self._client.status == "running":
             return None
         return Failure(f"executor: Dask's scheduler is not there (the client is "
-                       f"{self._client.status}); start it, and give a client that is connected")
+                       f"{self._client.status}); start it, and go on with the same call and a client "
+                       "that is connected")
 
     def submit(self, task: Task) -> Any:
         import dask
@@ -53,44 +53,48 @@ class Dask(Engine):
         # Dask warns of tasks that carry much; ours carry what no worker could load itself.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
             self._tasks += 1
-            return self._watched(self._client.submit(
+            future = self._client.submit(
                 _worker.run, task.data, task.market, self._market(task.market),
                 key=f"{self._key}-task-{self._tasks}", pure=False, retries=0,
-            ))
+                priority=-1 if task.suspect else 0,  # behind it none would be safe
+            )
+        self._client.loop.add_callback(self._fetch, future)
+        return future
 
     def _market(self, market: str) -> Any:
-        if market not in self._markets:
-            self._markets[market] = self._client.submit(
+        held = self._markets.get(market)
+        if held is None or held.status in ("error", "cancelled"):  # it died with a task beside it
+            held = self._markets[market] = self._client.submit(
                 _worker.same, self.bytes_of(market),
-                key=f"{self._key}-market-{len(self._markets)}", pure=False,
+                key=f"{self._key}-market-{self._tasks}", pure=False, priority=1,
             )
-        return self._markets[market]
+        return held
 
-    def ended(self, handles: Iterable[Any], seconds: float) -> List[Ended]:
-        done = self._drained(seconds)
-        return self._client.sync(self._outcomes, done) if done else []
-
-    async def _outcomes(self, handles: List[Any]) -> List[Ended]:
-        """All at once, as each is a question to the scheduler."""
-        return list(await asyncio.gather(*(self._answered(handle) for handle in handles)))
-
-    async def _answered(self, handle: Any) -> Ended:
+    async def _fetch(self, handle: Any) -> None:
+        """Waits for the result of a task to be here, which may be done again before that if its
+        worker dies; nothing else has to wait for it."""
         try:
-            found = self._client.gather([handle], asynchronous=True)
-            return Ended(handle, (await asyncio.wait_for(found, _PATIENCE))[0])
-        except Exception as error:
-            # Dask has tried it on other workers already, and says on how many.
-            deaths = 1 + int(getattr(error, "allowed_failures", 0))
-            return Ended(handle, error=error, deaths=deaths, stop=self._gone())
+            answer = await self._client.gather([handle], asynchronous=True)
+            self._done.put(Ended(handle, answer[0]))
+        except (Exception, asyncio.CancelledError) as error:
+            self._done.put(Ended(handle, error=error, deaths=_deaths(handle, error),
+                                 stop=self._gone()))
 
-    def running(self, handles: Sequence[Any]) -> List[Any]:
-        """Of each worker the first ones that it was sent: while it is started again, none."""
-        place = {handle.key: number for number, handle in enumerate(handles)}
-        threads = self._client.nthreads()
-        found: List[Any] = []
+    def _outcome(self, handle: Ended) -> Ended:
+        return handle  # as it was fetched
+
+    def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
+        """Of each worker as many as it has threads, those first that it had first: while it is
+        started again, none."""
+        ours = {handle.key: handle for handle in handles}
+        place = {key: number for number, key in enumerate(ours)}
+        threads, now, seen, found = self._client.nthreads(), time.monotonic(), self._seen, {}
+        self._seen = {}
         for worker, keys in self._client.processing().items():
-            ours = sorted(place[key] for key in keys if key in place)
-            found.extend(handles[number] for number in ours[: threads.get(worker, 0)])
+            there = [(seen.get((worker, key), now), place[key], key) for key in keys if key in ours]
+            self._seen.update({(worker, key): since for since, _, key in there})
+            for _, _, key in sorted(there)[: threads.get(worker, 0)]:
+                found[ours[key]] = worker
         return found
 
     def kill(self, handle: Any) -> None:
@@ -109,3 +113,11 @@ class Dask(Engine):
 
     def close(self) -> None:
         self._markets.clear()
+
+
+def _deaths(handle: Any, error: BaseException) -> int:
+    """Dask tries a task on some workers before it says so, and blames all that a dead worker had,
+    those that waited too; a market among them is no fault of its task."""
+    if getattr(error, "task", None) != handle.key:  # of a KilledWorker
+        return 1
+    return 1 + max(1, int(getattr(error, "allowed_failures", 0)))

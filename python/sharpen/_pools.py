@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import os
 import signal
 import time
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Dict, Iterable, List, Set
+from typing import Any, Collection, Dict, Iterable, List, Set
 
 from . import _worker
 from ._core import Failure
-from ._engine import Ended, Engine, Task, in_brief
+from ._engine import Ended, Engine, Task, gone
+
+_WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "UNKNOWN")  # states of SLURM's jobs
 
 
 class Pool(Engine):
@@ -23,8 +26,19 @@ class Pool(Engine):
         super().__init__()
         self._executor = executor
         self._sent: Dict[str, int] = {}
+        self._hung: List[Any] = []
 
     def workers(self) -> int:
+        """Less those that are at a task for which nobody waits any more."""
+        self._hung = [handle for handle in self._hung if not handle.done()]
+        left = self._size() - len(self._hung)
+        if left <= 0:
+            raise Failure("executor: all its workers are at tasks that took longer than "
+                          "task_timeout, and cannot be ended; what is finished is kept: go on with "
+                          "the same call and a new executor")
+        return left
+
+    def _size(self) -> int:
         for name in ("_max_workers", "max_workers", "num_workers"):
             count = getattr(self._executor, name, None)
             if isinstance(count, int) and count > 0:
@@ -37,22 +51,20 @@ class Pool(Engine):
         if task.with_market or sent < self.workers():
             self._sent[task.market] = sent + 1
             market = self.bytes_of(task.market)
-        try:
-            future = self._executor.submit(_worker.run, task.data, task.market, market)
-        except RuntimeError as error:  # broken, or shut down
-            raise _broken(error) from None
-        return self._watched(future)
+        return self._watched(self._executor.submit(_worker.run, task.data, task.market, market))
+
+    def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
+        return super().running(handle for handle in handles if handle.running())
+
+    def kill(self, handle: Any) -> None:
+        if not handle.cancel():
+            self._hung.append(handle)
 
     def _outcome(self, handle: Any) -> Ended:
         found = super()._outcome(handle)
         if isinstance(found.error, concurrent.futures.BrokenExecutor):
-            found.stop = _broken(found.error)
+            found.stop = gone(found.error)
         return found
-
-
-def _broken(error: BaseException) -> Failure:
-    return Failure(f"executor takes no more tasks ({in_brief(error)}); what is finished is kept: "
-                   "go on with the same call and a new executor")
 
 
 class _Process:
@@ -146,6 +158,7 @@ class Jobs(Engine):
 
     depth = 1
     bounded = False
+    grace = 1.0
 
     def __init__(self, executor: Any) -> None:
         super().__init__()
@@ -162,30 +175,31 @@ class Jobs(Engine):
 
     def submit(self, task: Task) -> Any:
         market = self.bytes_of(task.market)
-        try:
-            return self._executor.submit(_worker.run, task.data, task.market, market)
-        except Exception as error:
-            raise _broken(error) from None
+        return self._executor.submit(_worker.run, task.data, task.market, market)
 
-    def ended(self, handles: Iterable[Any], seconds: float) -> List[Ended]:
+    def ended(self, handles: Collection[Any], seconds: float) -> List[Ended]:
         until = time.monotonic() + seconds
         while True:
             for handle in handles:
                 if handle not in self._read and handle.done():
                     self._read.add(handle)
                     self._watched(self._readers.submit(_outcome_of, handle))
-            found = self._drained(min(0.1, max(0.0, until - time.monotonic())))
+            found = super().ended(handles, min(0.1, until - time.monotonic()))
             if found or time.monotonic() >= until:
-                return [self._known(future.result()) for future in found]
+                return found
 
-    def _known(self, found: Ended) -> Ended:
+    def _outcome(self, handle: Any) -> Ended:
+        found: Ended = handle.result()  # of a reader
         self._read.discard(found.handle)
         return found
 
+    def running(self, handles: Iterable[Any]) -> Dict[Any, Any]:
+        """All that their queue does not hold back."""
+        return {each: None for each in handles if getattr(each, "state", "") not in _WAITING}
+
     def cancel(self, handle: Any) -> None:
-        stop = getattr(handle, "cancel", None)
-        if stop is not None:
-            stop()
+        with contextlib.suppress(Exception):  # it has none, or the queue has no such job any more
+            handle.cancel()
 
     def close(self) -> None:
         self._readers.shutdown(wait=False)

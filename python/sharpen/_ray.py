@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
+import sys
 import time
-from typing import Any, Dict
+from typing import Any, Dict, Optional
 
 from . import _worker
-from ._core import InputError
+from ._core import Failure, InputError
 from ._engine import Ended, Engine, Task, in_brief
 
 
@@ -27,6 +28,11 @@ class Ray(Engine):
         self._ours = not ray.is_initialized()
         if self._ours:
             _connect(ray, address)
+        elif address not in ("ray", "auto"):
+            raise InputError(f"executor = {address!r}: the program is connected to a Ray already; "
+                             "give 'ray' to use that one, or call ray.shutdown() before")
+        # Of a client of Ray's ("ray://") None: such a one notices itself.
+        self._head = getattr(ray.get_runtime_context(), "gcs_address", None)
         self._run = ray.remote(max_retries=0, num_cpus=1)(_worker.run_on_ray)
         self._markets: Dict[str, Any] = {}
         self._references: Dict[Any, Any] = {}  # by future
@@ -34,9 +40,20 @@ class Ray(Engine):
 
     def workers(self) -> int:
         if time.monotonic() - self._counted > 2.0:
+            lost = self._lost()
+            if lost is not None:
+                raise lost
             self._workers = int(self._ray.cluster_resources().get("CPU", 0))
             self._counted = time.monotonic()
         return max(1, self._workers)
+
+    def _lost(self) -> Optional[Failure]:
+        """Without its head Ray would be silent, and end the program after a minute."""
+        why = "it was shut down" if not self._ray.is_initialized() else _silence(self._head)
+        if why is None:
+            return None
+        return Failure(f"executor: Ray is not there any more ({why}); what is finished is kept: "
+                       "start it, and go on with the same call")
 
     def submit(self, task: Task) -> Any:
         if task.market not in self._markets:
@@ -50,6 +67,7 @@ class Ray(Engine):
         self._references.pop(handle, None)
         found = super()._outcome(handle)
         found.error = getattr(found.error, "cause", None) or found.error  # of a RayTaskError
+        found.stop = self._lost() if found.error is not None else None
         return found
 
     def cancel(self, handle: Any) -> None:
@@ -66,13 +84,18 @@ class Ray(Engine):
     def close(self) -> None:
         self._references.clear()
         self._markets.clear()
-        if self._ours:
-            self._ray.shutdown()
+        if self._lost() is None:
+            if self._ours:
+                self._ray.shutdown()  # where Ray is gone this would end the program
+        elif sys.excepthook.__module__.startswith("ray."):
+            sys.excepthook = sys.__excepthook__  # Ray's would tell the head first, and wait for it
 
 
 def _connect(ray: Any, address: str) -> None:
-    if address not in ("ray", "auto"):
-        _need_listener(address)
+    why = _silence(None if address in ("ray", "auto") else address)  # Ray tries for half a minute
+    if why is not None:
+        raise InputError(f"executor = {address!r}: nobody answers there ({why}); give the address "
+                         "of a Ray that runs, such as 'ray://HOST:10001'")
     try:
         ray.init(address=None if address == "ray" else address, log_to_driver=False,
                  logging_level="warning")
@@ -83,13 +106,13 @@ def _connect(ray: Any, address: str) -> None:
         ) from None
 
 
-def _need_listener(address: str) -> None:
-    """Ray itself would try for half a minute."""
+def _silence(address: Optional[str]) -> Optional[str]:
+    """Why nobody answers there."""
+    if address is None:
+        return None
     host, _, port = address.split("://")[-1].rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=5.0).close()
     except (OSError, ValueError, OverflowError) as error:
-        raise InputError(
-            f"executor = {address!r}: nobody answers there ({in_brief(error)}); give the address "
-            "of a Ray that runs, such as 'ray://HOST:10001'"
-        ) from None
+        return in_brief(error)
+    return None

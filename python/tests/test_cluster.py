@@ -12,7 +12,8 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import pytest
 
 import sharpen
-from sharpen import _core, _worker
+from sharpen import _cluster, _core, _worker
+from sharpen._engine import Ended, Engine
 
 GRID = dict(k=[2, 3], frameworks=["rolling", "dfl"], optimizers=["swap", "equal"], lookback=40,
             epochs=2, seeds=2, progress=False)
@@ -74,7 +75,8 @@ def test_every_executor_gives_the_bits_of_one_thread(study, alone, tmp_path, nam
     assert found.tally["done"] == found.tally["computed"] == 8 and found.tally["trainings"] == 4
 
 
-def test_threads_bound_the_tasks_at_a_time(study, alone, tmp_path):
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_bound_the_tasks_at_a_time(study, alone, tmp_path, threads):
     running, most, lock = 0, 0, threading.Lock()
 
     class Counting(ThreadPoolExecutor):
@@ -92,8 +94,24 @@ def test_threads_bound_the_tasks_at_a_time(study, alone, tmp_path):
             return super().submit(counted)
 
     with Counting(8) as pool:
-        assert tables(study(tmp_path, executor=pool, threads=1)) == alone
-    assert 1 <= most <= 2  # one that runs, and one that waits for its worker
+        assert tables(study(tmp_path, executor=pool, threads=threads)) == alone
+    assert most == threads
+
+
+@pytest.mark.parametrize("pool, workers", [(Here, 2), (lambda: ThreadPoolExecutor(3), 3),
+                                           (lambda: ProcessPoolExecutor(2), 2)])
+def test_a_market_travels_once_to_each_worker(study, market, tmp_path, monkeypatch, pool, workers):
+    sent = []
+
+    class Counting(_core.Coordinator):
+        def market(self, market_hash):
+            sent.append(market_hash)
+            return super().market(market_hash)
+
+    monkeypatch.setattr(_core, "Coordinator", Counting)
+    with pool() as executor:
+        study(tmp_path, executor=executor)
+    assert len(set(sent)) == 1 and 1 <= len(sent) <= workers < TASKS
 
 
 def test_a_worker_that_has_lost_its_market_asks_for_it(study, alone, tmp_path):
@@ -108,6 +126,16 @@ def test_a_worker_that_has_lost_its_market_asks_for_it(study, alone, tmp_path):
 
     assert tables(study(tmp_path, executor=Here(forget))) == alone
     assert any(asked) and not all(asked)
+
+
+def test_a_worker_that_asks_for_a_market_that_it_was_sent_has_failed(study, tmp_path):
+    def ask(number, run, future):
+        assert number < 10 * TASKS  # it has an end
+        future.set_result((_worker.NEEDS_MARKET, "market", str(_core.program())))
+        return True
+
+    with pytest.warns(sharpen.SharpenWarning, match="gave no result: it asks for a market"):
+        assert study(tmp_path, executor=Here(ask)).tally["failed"] == 8
 
 
 def test_a_worker_keeps_a_few_markets(study, market, tmp_path):
@@ -181,6 +209,24 @@ def test_a_task_that_is_lost_three_times_has_failed(study, alone, tmp_path):
     assert tables(again) == alone and again.tally["computed"] == len(failed)
 
 
+@pytest.mark.parametrize("answer", [
+    RuntimeError("\udcff" * 100_000),
+    (_worker.REFUSED, "\udcff" * 100_000, str(_core.program())),
+])
+def test_reasons_are_short_and_can_be_written(study, tmp_path, answer):
+    def odd(number, run, future):
+        if isinstance(answer, Exception):
+            future.set_exception(answer)
+        else:
+            future.set_result(answer)
+        return True
+
+    with pytest.warns(sharpen.SharpenWarning, match="8 of 8 cells failed"):
+        found = study(tmp_path, executor=Here(odd))
+    assert found.cells["reason"].str.len().max() < 600
+    assert found.cells["reason"].str.contains(r"\?\?\?").all()
+
+
 def test_a_task_that_hangs_is_sent_again_and_what_it_finds_late_is_not_heard(study, alone, tmp_path):
     late = []
 
@@ -194,9 +240,30 @@ def test_a_task_that_hangs_is_sent_again_and_what_it_finds_late_is_not_heard(stu
         late.append((run, future))
         return True
 
+    executor = Here(hang)
+    executor._max_workers = 3  # of which two hang
     with pytest.warns(sharpen.SharpenWarning, match="2 times.*longer than task_timeout = 0.2"):
-        found = study(tmp_path, executor=Here(hang), task_timeout=0.2)
+        found = study(tmp_path, executor=executor, task_timeout=0.2)
     assert tables(found) == alone and len(late) == 1
+
+
+def test_workers_that_all_hang_end_the_study_with_a_sentence(study, tmp_path):
+    def hang(number, run, future):
+        return number > 9 and future.set_running_or_notify_cancel()
+
+    with pytest.raises(sharpen.Failure, match="all its workers are at tasks that took longer"):
+        study(tmp_path, executor=Here(hang), task_timeout=0.1)
+    assert sharpen.Study.load(tmp_path).cells["state"].eq("done").any()
+
+
+def begins_late(run, future):
+    """As where a pool is busy with something else."""
+    threading.Timer(0.6, lambda: future.set_result(run())).start()
+
+
+def test_a_task_that_waits_for_a_worker_takes_no_time(study, alone, tmp_path):
+    found = study(tmp_path, executor=Here(once({2, 5}, begins_late)), task_timeout=0.2)
+    assert tables(found) == alone and found.warnings == []
 
 
 def kills_its_process(marks, count):
@@ -215,9 +282,14 @@ def kills_its_process(marks, count):
     return run_task
 
 
-def test_processes_that_are_killed_are_replaced(study, alone, tmp_path, monkeypatch):
+class Named(ProcessPoolExecutor):
+    """Processes of a subclass are kept apart, too."""
+
+
+@pytest.mark.parametrize("kind", [ProcessPoolExecutor, Named])
+def test_processes_that_are_killed_are_replaced(study, alone, tmp_path, monkeypatch, kind):
     monkeypatch.setattr(_core, "run_task", kills_its_process(tmp_path, 2))
-    pool = ProcessPoolExecutor(2, multiprocessing.get_context("fork"))
+    pool = kind(2, multiprocessing.get_context("fork"))
     with pytest.warns(sharpen.SharpenWarning, match="lost and sent again.*BrokenProcessPool"):
         found = study(tmp_path / "s", executor=pool)
     assert tables(found) == alone
@@ -236,6 +308,47 @@ def test_a_task_that_kills_three_processes_takes_no_other_with_it(study, tmp_pat
     with pytest.warns(sharpen.SharpenWarning, match="2 of 8 cells failed"):
         found = study(tmp_path, executor=pool)
     assert set(found.cells[found.cells["state"] == "failed"]["method"]) == {"equal"}
+
+
+class Together(Engine):
+    """As Dask: who kills the worker is told only with all that it had, after four deaths each."""
+
+    depth = 4
+
+    def __init__(self, kills):
+        super().__init__()
+        self.kills, self.tasks, self.killers = kills, {}, set()
+
+    def workers(self):
+        return 1
+
+    def submit(self, task):
+        handle = len(self.tasks)
+        self.tasks[handle] = task
+        return handle
+
+    def ended(self, handles, seconds):
+        first = min(handles, key=lambda handle: self.tasks[handle].suspect)
+        task = self.tasks[first]
+        if not self.kills(task.data):
+            return [Ended(first, _worker.run(task.data, task.market, self.bytes_of(task.market)))]
+        self.killers.add(task.number)
+        return [Ended(each, error=RuntimeError(f"task {self.tasks[each].number}"), deaths=4)
+                for each in handles]
+
+    def cancel(self, handle):
+        pass
+
+
+def test_a_task_that_kills_its_workers_fails_alone_where_all_are_blamed(study, tmp_path, monkeypatch):
+    """And with a reason of its own."""
+    engine = Together(lambda task: b"equal" in task)
+    monkeypatch.setattr(_cluster, "engine_of", lambda executor: engine)
+    with pytest.warns(sharpen.SharpenWarning, match="2 of 8 cells failed"):
+        found = study(tmp_path, executor="together")
+    failed = found.cells[found.cells["state"] == "failed"]
+    assert set(failed["method"]) == {"equal"} and len(engine.killers) == 2
+    assert set(failed["reason"].str.extract(r"task (\d+)")[0].astype(int)) == engine.killers
 
 
 def test_processes_that_hang_are_killed(study, alone, tmp_path, monkeypatch):
@@ -306,6 +419,39 @@ def test_ctrl_c_keeps_what_is_finished(study, alone, tmp_path):
     del caught
 
 
+def test_ctrl_c_keeps_results_that_are_about_to_be_kept(study, alone, tmp_path, monkeypatch):
+    class Interrupted(_core.Coordinator):
+        puts = 0
+
+        def put(self, number, result):
+            Interrupted.puts += 1
+            if Interrupted.puts == 5:
+                raise KeyboardInterrupt
+            return super().put(number, result)
+
+    monkeypatch.setattr(_core, "Coordinator", Interrupted)
+    first, second = Here(), Here()
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, executor=first)
+    assert tables(study(tmp_path, executor=second)) == alone
+    assert first.count + second.count == TASKS
+
+
+def test_ctrl_c_waits_a_moment_for_jobs_that_are_done(study, alone, tmp_path):
+    ran = []
+
+    def interrupt(number, run):
+        if number == 4:
+            raise KeyboardInterrupt
+        return Job(lambda: ran.append(number) or run())
+
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, executor=Queue(interrupt))
+    again = Queue()
+    assert tables(study(tmp_path, executor=again)) == alone
+    assert sorted(ran) == [1, 2, 3] and again.count == TASKS - 3
+
+
 def test_an_executor_that_breaks_ends_the_study_with_a_sentence(study, alone, tmp_path):
     pool = ThreadPoolExecutor(1)
     count = 0
@@ -324,25 +470,87 @@ def test_an_executor_that_breaks_ends_the_study_with_a_sentence(study, alone, tm
     assert tables(study(tmp_path, executor=Here())) == alone
 
 
-def test_jobs_need_only_say_when_they_are_done(study, alone, tmp_path):
+def test_an_engine_that_raises_ends_the_study_with_a_sentence(study, alone, tmp_path):
+    def raises(run, future):
+        raise OSError("connection reset")
+
+    with pytest.raises(sharpen.Failure, match=r"no more tasks \(OSError: connection reset\)"):
+        study(tmp_path, executor=Here(once({9}, raises)))
+    assert sharpen.Study.load(tmp_path).cells["state"].eq("done").any()
+    assert tables(study(tmp_path, executor=Here())) == alone
+
+
+class Job:
     """As submitit's, which are no futures."""
 
-    class Job:
-        def __init__(self, run):
-            self.run, self.asked = run, 0
+    def __init__(self, run):
+        self.run, self.asked = run, 0
 
-        def done(self):
-            self.asked += 1
-            return self.asked > 1
+    def done(self):
+        self.asked += 1
+        return self.asked > 1
 
-        def result(self):
-            return self.run()
+    def result(self):
+        return self.run()
 
-    class Queue:
-        def submit(self, function, *arguments):
-            return Job(lambda: function(*arguments))
 
+class Queue:
+    """`make(number, run)`: a job of its own."""
+
+    def __init__(self, make=lambda number, run: Job(run)):
+        self.make, self.count = make, 0
+
+    def submit(self, function, *arguments):
+        self.count += 1
+        return self.make(self.count, lambda: function(*arguments))
+
+
+def test_jobs_need_only_say_when_they_are_done(study, alone, tmp_path):
     assert tables(study(tmp_path, executor=Queue())) == alone
+
+
+FAILED_JOB = """Job (task=0) failed during processing with trace:
+----------------------
+Traceback (most recent call last):
+  File "submission.py", line 51, in process_job
+    delayed = utils.DelayedSubmission.load(paths.submitted_pickle)
+
+ModuleNotFoundError: No module named '%s'
+
+----------------------
+You can check full logs with 'job.stderr(0)' and 'job.stdout(0)'or at paths:
+  - /jobs/1_0_log.err
+  - /jobs/1_0_log.out"""
+
+
+def test_the_trace_of_a_job_says_what_is_missing(study, tmp_path):
+    """By the last error of it."""
+
+    def missing(module):
+        def fail(run):
+            raise RuntimeError(FAILED_JOB % module)
+
+        return Queue(lambda number, run: Job(lambda: fail(run)))
+
+    with pytest.raises(sharpen.InputError, match="install sharpen .* where the workers are"):
+        study(tmp_path, executor=missing("sharpen"))
+    with pytest.warns(sharpen.SharpenWarning, match="8 of 8 cells failed"):
+        found = study(tmp_path, executor=missing("sharpener"))
+    reasons = found.cells["reason"]
+    assert reasons.str.endswith("ModuleNotFoundError: No module named 'sharpener'").all()
+
+
+def test_a_job_that_cannot_be_cancelled_costs_its_task_only(study, alone, tmp_path):
+    class Hangs(Job):
+        def done(self):
+            return False
+
+        def cancel(self):
+            raise OSError("scancel: error: Invalid job id specified")
+
+    queue = Queue(lambda number, run: (Hangs if number == 2 else Job)(run))
+    with pytest.warns(sharpen.SharpenWarning, match="lost and sent again.*task_timeout"):
+        assert tables(study(tmp_path, executor=queue, task_timeout=1)) == alone
 
 
 def breaks_as_it_begins():
