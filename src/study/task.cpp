@@ -11,9 +11,11 @@ namespace sharpen::study {
 
 namespace {
 
+// As a file would have them, like those that a study keeps of its methods: what is a default of a
+// preset has not been asked for.
 backtest::BacktestSettings settings_of(const Task& task, const TaskMarket& market) {
   settings::Values values(settings::backtest);
-  for (const auto& [name, text] : task.settings) values.set_flag(name, text);
+  for (const auto& [name, text] : task.settings) values.set_file(name, text, "the study");
   backtest::BacktestSettings out = backtest::backtest_settings(values);
   out.standstills = market.standstills;
   out.bootstrap.replications = 1;  // intervals are the report's

@@ -23,7 +23,7 @@ constexpr std::string_view kSendAgain = "have it sent again";
 constexpr FileKind kMarketBytes = {"SHRPMRKT", 1, "market of a study", kSendAgain};
 constexpr FileKind kTaskBytes = {"SHRPTASK", 1, "task of a study", kSendAgain};
 constexpr FileKind kResultBytes = {"SHRPRSLT", 1, "result of a task", kSendAgain};
-constexpr std::uint32_t kTaskFormat = 1;  // of the fields
+constexpr std::uint32_t kTaskFormat = 2;  // of the fields, and what they mean
 
 class PutRow {
  public:
