@@ -10,6 +10,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/study/merge.hpp"
 #include "sharpen/study/run.hpp"
+#include "study/jobs.hpp"
 #include "study/task_study.hpp"
 
 namespace sharpen::study {
@@ -112,6 +113,37 @@ TEST(Shard, NothingIsDoneTwiceWhereThatCanBeAvoided) {
   for (const auto& [key, where] : parts_by(oracle_key, plan(), 2)) EXPECT_EQ(where.size(), 1u);
   const std::vector<Index> parts = cut(plan(), 2);
   EXPECT_THAT(std::set(parts.begin(), parts.end()), ElementsAre(1, 2));
+}
+
+TEST(Shard, NoTrainingIsRepeatedForCellsThatTakeLess) {
+  const Plan planned = plan_of(
+      "k = [1, 2, 3]\nseeds = 2\nlookback = 15\nhidden = [\"32\"]\nrule = \"none\"\n"
+      "[[market]]\nsimulate = { assets = 5, days = 140, seed = 1 }\n"
+      "[[method]]\nframework = \"pfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
+      "[[method]]\nframework = \"pfl\"\noptimizer = \"mssrm\"\ntraining = \"paper\"\n");
+  // A training takes longer than its cells, and these longer than one part of many.
+  double walks = 0.0;
+  for (Index cell = 0; cell < static_cast<Index>(planned.results.cells.size()); ++cell)
+    walks +=
+        0.5 * rough_decision_seconds(planned, cell) * static_cast<double>(decisions(planned, cell));
+  const double training = rough_training_seconds(planned, 0);
+  ASSERT_LT(2.0 * walks, training);
+  ASSERT_GT(walks, 20.0 * training / 1000.0);
+  for (const Index count : {2, 3, 5, 12, 1000}) {
+    const auto trainings = parts_by(training_key, planned, count);
+    ASSERT_EQ(trainings.size(), 2u);
+    for (const auto& [key, where] : trainings) EXPECT_EQ(where.size(), 1u) << count;
+  }
+}
+
+TEST(Shard, CellsOfOneTrainingAreCutWhereTheyTakeLonger) {
+  const Plan planned = plan_of(
+      "k = [1, 2, 3, 4]\nseeds = 1\nlookback = 15\nhidden = [\"1\"]\nepochs = 1\n"
+      "rule = \"none\"\n[[market]]\nsimulate = { assets = 5, days = 600, seed = 1 }\n"
+      "[[method]]\nframework = \"pfl\"\noptimizer = \"sdr\"\n");
+  const auto trainings = parts_by(training_key, planned, 4);
+  ASSERT_EQ(trainings.size(), 1u);
+  EXPECT_GT(trainings.begin()->second.size(), 2u);
 }
 
 TEST(Merge, GivesTheStudyInOnePiece) {
