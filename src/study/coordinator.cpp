@@ -40,6 +40,23 @@ std::vector<Job> jobs_of(const Plan& plan, Store& store, const RunSettings& sett
   return jobs;
 }
 
+// Whether the cells of a market can use what a training has found; `rows`: of its panel.
+bool fits(const Market& market, Index rows, const backtest::Expectations& found) {
+  return !found.rows.empty() && found.rows.front() >= 0 && found.rows.back() < rows &&
+         std::ranges::is_sorted(found.rows) &&
+         found.values.size() == found.rows.size() * market.tickers.size();
+}
+
+// The same of perfect foresight.
+bool fits(const Market& market, const backtest::Run& oracle) {
+  const std::size_t periods = oracle.dates.size();
+  return periods <= market.dates.size() && oracle.status.size() == periods &&
+         oracle.gross_returns.size() == periods && oracle.net.size() == periods &&
+         std::ranges::all_of(oracle.status, [](backtest::PeriodStatus each) {
+           return static_cast<int>(each) < backtest::kPeriodStatuses;
+         });
+}
+
 }  // namespace
 
 struct Coordinator::State {
@@ -100,6 +117,8 @@ struct Coordinator::State {
 
   bool stopped() const { return halted || (control.stop && control.stop()); }
   const Cell& cell_of(Index job) const { return plan.results.cells[at(jobs[at(job)].cell)]; }
+  const Market& market_of(Index job) const { return plan.results.markets[at(cell_of(job).market)]; }
+  Index rows_of(Index job) const { return plan.returns[at(cell_of(job).market)].rows(); }
   Index checked(Index number) const;
   std::optional<Handed> take();
   Task task_of(Index job);
@@ -153,17 +172,17 @@ Task Coordinator::State::task_of(Index job) {
   return task;
 }
 
-// What the store has kept of an earlier run is no work of this one.
+// What the store has kept of an earlier run is no work of this one, if its cells can use it.
 bool Coordinator::State::take_kept(Index job) {
   const Job& each = jobs[at(job)];
   if (each.kind == TaskKind::training) {
     auto found = store.expectations(each.key);
-    if (!found) return false;
+    if (!found || !fits(market_of(job), rows_of(job), *found)) return false;
     shared[at(job)].expectations =
         std::make_shared<const backtest::Expectations>(*std::move(found));
   } else if (each.kind == TaskKind::oracle) {
     auto found = store.oracle(each.key);
-    if (!found) return false;
+    if (!found || !fits(market_of(job), *found)) return false;
     shared[at(job)].oracle = std::make_shared<const backtest::Run>(*std::move(found));
   } else {
     return false;
@@ -203,25 +222,10 @@ void Coordinator::State::check(Index number, const Result& result) {
       result.oracle.has_value() != (kind == TaskKind::oracle) ||
       result.cell.has_value() != (kind == TaskKind::cell))
     refuse("is of another kind");
-  const Market& market = plan.results.markets[at(cell_of(number).market)];
-  if (kind == TaskKind::training) {
-    const std::vector<Index>& rows = result.expectations->rows;
-    const Index last = plan.returns[at(cell_of(number).market)].rows() - 1;
-    if (rows.empty() || rows.front() < 0 || rows.back() > last ||
-        !std::is_sorted(rows.begin(), rows.end()) ||
-        result.expectations->values.size() != rows.size() * market.tickers.size())
-      refuse("has expectations that do not fit its market");
-  }
-  if (kind == TaskKind::oracle) {
-    const backtest::Run& run = *result.oracle;
-    const std::size_t periods = run.dates.size();
-    if (periods > market.dates.size() || run.status.size() != periods ||
-        run.gross_returns.size() != periods || run.net.size() != periods ||
-        std::ranges::any_of(run.status, [](backtest::PeriodStatus each) {
-          return static_cast<int>(each) >= backtest::kPeriodStatuses;
-        }))
-      refuse("has periods that do not fit its market");
-  }
+  if (result.expectations && !fits(market_of(number), rows_of(number), *result.expectations))
+    refuse("has expectations that do not fit its market");
+  if (result.oracle && !fits(market_of(number), *result.oracle))
+    refuse("has periods that do not fit its market");
 }
 
 void Coordinator::State::put(Index number, Result result) {

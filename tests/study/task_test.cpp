@@ -141,6 +141,17 @@ TEST(StudyTask, LiesUnderARightChecksumAreRefusedOrHarmless) {
   }
 }
 
+TEST(StudyTask, AnOracleThatDoesNotFitIsAFailure) {
+  const auto learns =
+      std::ranges::find_if(tasks(), [](const Done& each) { return each.task.oracle != nullptr; });
+  ASSERT_NE(learns, tasks().end());
+  Task task = task_from_bytes(to_bytes(learns->task));
+  backtest::Run other = *task.oracle;
+  other.status.clear();
+  task.oracle = std::make_shared<const backtest::Run>(other);
+  EXPECT_THAT(run(task, learns->market, Threads(1)).failure, HasSubstr("perfect foresight"));
+}
+
 TEST(StudyTask, NamesBothProgramsOfTwo) {
   const std::string bytes = to_bytes(tasks().back().task);
   const std::string ours = program();
