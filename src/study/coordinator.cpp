@@ -294,7 +294,8 @@ void Coordinator::State::write(Arrived& each) {
     own.oracle = std::make_shared<const backtest::Run>(*std::move(result.oracle));
   }
   if (!result.failure.empty()) fail_cells(each.job, result.failure);
-  schedule.finish(each.job);
+  // With its last cell it has ended, unless it was out.
+  if (!schedule.ended(each.job)) schedule.finish(each.job);
 }
 
 void Coordinator::State::commit() {
@@ -364,7 +365,12 @@ void Coordinator::lost(Index number, std::string_view reason) {
   state.put(job, std::move(failed));
 }
 
-void Coordinator::progress(Index number, double share) { state_->count.tell(number, share); }
+void Coordinator::progress(Index number, double share) {
+  if (number < 0 || at(number) >= state_->jobs.size())
+    throw InputError(
+        fmt::format("no task has the number {}; tell of one that was handed out", number));
+  state_->count.tell(number, std::clamp(share, 0.0, 1.0));
+}
 
 Index Coordinator::waiting() const {
   const std::lock_guard lock(state_->mutex);

@@ -204,6 +204,32 @@ TEST(Coordinator, ALateResultOfALostTaskIsWelcome) {
   expect_same_study(cluster.found(), by_threads());
 }
 
+TEST(Coordinator, ALateFailureOfALostTrainingEndsItOnce) {
+  Cluster cluster;
+  const auto first = cluster->next();
+  const Task task = task_from_bytes(first->task);
+  ASSERT_EQ(task.kind, TaskKind::training);
+  cluster->lost(first->number, "it took too long");
+  Result failed;
+  failed.task = task_hash(task);
+  failed.failure = "it diverged";
+  cluster->put(first->number, to_bytes(failed));
+  cluster->commit();
+  cluster.finish();
+  const Tally tally = cluster->tally();
+  EXPECT_FALSE(tally.interrupted);
+  EXPECT_GT(tally.failed, 0);
+  EXPECT_EQ(tally.done + tally.failed, tally.cells);
+}
+
+TEST(Coordinator, ProgressIsOfATaskThatThereIs) {
+  Cluster cluster;
+  const auto first = cluster->next();
+  cluster->progress(first->number, 0.5);
+  EXPECT_THROW(cluster->progress(-1, 0.5), InputError);
+  EXPECT_THROW(cluster->progress(1'000'000'000, 0.5), InputError);
+}
+
 // Bytes with a right checksum that say something else than the study needs.
 TEST(Coordinator, WhatWasKeptAndDoesNotFitIsMadeAgain) {
   Cluster cluster;

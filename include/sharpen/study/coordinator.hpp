@@ -63,7 +63,7 @@ class Coordinator {
   // The task is handed out again; the third time it has failed, for this reason. Not heard if its
   // result has come.
   void lost(Index number, std::string_view reason);
-  // How far a task that is out is, from 0 to 1.
+  // How far a task that is out is, from 0 to 1. InputError for a number that no task has.
   void progress(Index number, double share);
 
   Index waiting() const;  // results that are not committed
