@@ -34,6 +34,7 @@ class Bytes {
   void operator()(T&... each) {
     (one(each), ...);
   }
+  bool reads() const { return in_.has_value(); }  // else what is written may be shared: hands off
   std::string written() { return out_->finish(); }
   void end() const { in_->finish(); }  // nothing may be left
   [[noreturn]] void fail(std::string_view what) const { in_->fail(what); }

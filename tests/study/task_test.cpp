@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <set>
@@ -139,6 +140,23 @@ TEST(StudyTask, LiesUnderARightChecksumAreRefusedOrHarmless) {
     } catch (const InputError&) {
     }
   }
+}
+
+// Workers share what a training has found; whoever writes it to bytes has no business in it.
+TEST(StudyTask, WritingChangesNothing) {
+  constexpr std::size_t kPage = 4096, kPages = 64;
+  backtest::Expectations found;
+  found.rows = {1};
+  found.values.resize(kPages * kPage / sizeof(backtest::Expectation), backtest::Expectation(0.5));
+  const auto begin = reinterpret_cast<std::uintptr_t>(found.values.data());
+  void* const inner = reinterpret_cast<void*>((begin + kPage) / kPage * kPage);
+  const std::size_t size = (kPages - 2) * kPage;
+  Task task = tasks().back().task;
+  task.expectations = std::make_shared<const backtest::Expectations>(std::move(found));
+  ASSERT_EQ(::mprotect(inner, size, PROT_READ), 0);
+  const std::string bytes = to_bytes(task);
+  ASSERT_EQ(::mprotect(inner, size, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(task_from_bytes(bytes).expectations->values, task.expectations->values);
 }
 
 TEST(StudyTask, AnOracleThatDoesNotFitIsAFailure) {
