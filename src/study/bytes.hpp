@@ -23,6 +23,12 @@ inline std::string storable(std::string_view text) {
   return is_utf8(text) ? std::string(text) : printable(text, 4 * text.size());
 }
 
+// The same of why something failed, cut where it is long: every cell of a training may have it.
+inline std::string storable_reason(std::string_view text) {
+  constexpr std::size_t kLongest = 4000;
+  return text.size() <= kLongest && is_utf8(text) ? std::string(text) : printable(text, kLongest);
+}
+
 class Bytes {
  public:
   explicit Bytes(const FileKind& kind) : out_(std::in_place, kind) {}  // to write

@@ -256,7 +256,8 @@ void Store::write_done(Index cell, const Cell& found) {
 
 void Store::write_failed(Index cell, std::string_view reason, double seconds) {
   static_cast<void>(database_->id_of(cell));
-  change([&] { database_->replace(cell, CellState::failed, reason, seconds); });
+  const std::string brief = storable_reason(reason);
+  change([&] { database_->replace(cell, CellState::failed, brief, seconds); });
   database_->set_state(cell, CellState::failed);
 }
 

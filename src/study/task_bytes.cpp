@@ -18,7 +18,8 @@ namespace sharpen::study {
 
 namespace {
 
-constexpr std::size_t kLongestWord = 4096, kLongestReason = std::size_t{4} << 20;
+constexpr std::size_t kLongestWord = 4096, kLongestReason = 4 * kLongestWord;
+constexpr std::size_t kLongestTicker = std::size_t{4} << 20;
 constexpr std::string_view kSendAgain = "have it sent again";
 constexpr FileKind kMarketBytes = {"SHRPMRKT", 1, "market of a study", kSendAgain};
 constexpr FileKind kTaskBytes = {"SHRPTASK", 1, "task of a study", kSendAgain};
@@ -114,11 +115,11 @@ void texts(Row& row, Texts& all, std::size_t longest) {
 template <class Row, class M>
 void market_fields(Row& row, M& market) {
   texts(row, market.returns.dates, kLongestWord);
-  texts(row, market.returns.tickers, kLongestReason);
-  texts(row, market.returns.left_out, kLongestReason);
+  texts(row, market.returns.tickers, kLongestTicker);
+  texts(row, market.returns.left_out, kLongestTicker);
   row.reals(market.returns.values);
   row.list(market.standstills, 12, [&](auto& each) {
-    row.text(each.ticker, kLongestReason);
+    row.text(each.ticker, kLongestTicker);
     row.text(each.first, kLongestWord);
     row.text(each.last, kLongestWord);
   });
@@ -236,7 +237,7 @@ Task task_from_bytes(std::string_view bytes) {
 std::string to_bytes(const Result& result) {
   PutRow row(kResultBytes);
   row.text(result.task);
-  row.text(result.failure);
+  row.text(storable_reason(result.failure));
   row.finite(result.seconds);
   const Found found = found_in(result);
   row.choice(found, Found::cell);

@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // One task of every kind, with its market and what came of it.
 struct Done {
@@ -168,6 +169,30 @@ TEST(StudyTask, AnOracleThatDoesNotFitIsAFailure) {
   other.status.clear();
   task.oracle = std::make_shared<const backtest::Run>(other);
   EXPECT_THAT(run(task, learns->market, Threads(1)).failure, HasSubstr("perfect foresight"));
+}
+
+TEST(StudyTask, ALongReasonIsCut) {
+  Result failed;
+  failed.task = task_hash(tasks().back().task);
+  failed.failure.assign(std::size_t{5} << 20, '\xff');
+  const std::string bytes = to_bytes(failed);
+  EXPECT_LT(bytes.size(), 20'000u);
+  const Result read = result_from_bytes(bytes);
+  EXPECT_THAT(read.failure, StartsWith("\\xff\\xff"));
+  EXPECT_EQ(to_bytes(read), bytes);
+  const Folder folder;
+  const Results plan = small_plan();
+  for (const std::string& odd : {failed.failure, std::string(std::size_t{5} << 20, 'x')}) {
+    {
+      Store store(folder / "study.db", plan);
+      store.write_failed(0, odd, 1.0);
+      store.write_failed(1, "short, \"and\"\nin lines", 1.0);
+    }
+    const Results found = read_store(folder / "study.db");
+    EXPECT_EQ(found.cells[0].state, CellState::failed);
+    EXPECT_LT(found.cells[0].reason.size(), 5000u);
+    EXPECT_EQ(found.cells[1].reason, "short, \"and\"\nin lines");
+  }
 }
 
 TEST(StudyTask, NamesBothProgramsOfTwo) {
