@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/jobs.hpp"
@@ -82,6 +83,7 @@ struct Coordinator::State {
   const Plan& plan;
   Store& store;
   const Control control;
+  const Log& log;
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   const std::vector<bool> wanted;  // cells
   const std::vector<Job> jobs;
@@ -97,15 +99,17 @@ struct Coordinator::State {
   std::map<std::pair<Index, Index>, decltype(Task::settings)> settings;  // by market and method
   StudyCount count;                                                      // has a mutex of its own
   std::atomic<bool> halted = false;
+  bool told_of_other_kernels = false;
 
-  State(const Plan& planned, Store& kept, const RunSettings& run, const Log& log,
+  State(const Plan& planned, Store& kept, const RunSettings& run, const Log& own_log,
         const Control& asked, const Watch& watch)
       : plan(planned),
         store(kept),
         control(asked),
+        log(own_log),
         wanted(cells_in(planned, run.shard)),
         jobs(jobs_of(planned, kept, run, wanted, asked)),
-        schedule(jobs, {run.threads, run.gigabytes}, log),
+        schedule(jobs, {run.threads, run.gigabytes}, own_log),
         shared(jobs.size()),
         losses(jobs.size(), 0),
         arrived(jobs.size(), 0),
@@ -125,6 +129,7 @@ struct Coordinator::State {
   Supply& supply_of(Index market);
   void check(Index number, const Result& result);
   void put(Index number, Result result);
+  void warn_of_other_kernels(const std::string& blas);
   bool take_kept(Index job);
   void write(Arrived& each);
   void write_cell(Index job, Result& result);
@@ -228,8 +233,20 @@ void Coordinator::State::check(Index number, const Result& result) {
     refuse("has periods that do not fit its market");
 }
 
+// Once for all workers.
+void Coordinator::State::warn_of_other_kernels(const std::string& blas) {
+  const std::string ours = build_info().blas;
+  if (told_of_other_kernels || blas.empty() || blas == ours) return;
+  told_of_other_kernels = true;
+  log.warning(
+      fmt::format("a worker has another kind of CPU or another BLAS ({}; here: {}): what it finds "
+                  "may have other last digits",
+                  printable(blas, 200), ours));
+}
+
 void Coordinator::State::put(Index number, Result result) {
   check(checked(number), result);
+  warn_of_other_kernels(result.blas);
   arrived[at(number)] = 1;
   queue.push_back({number, std::move(result)});
 }

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "sharpen/backtest/backtest.hpp"
+#include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "study/jobs.hpp"
 
@@ -88,6 +89,7 @@ Result run(const Task& task, const TaskMarket& market, const Threads& threads,
   const auto start = std::chrono::steady_clock::now();
   Result result;
   result.task = task_hash(task);
+  result.blas = build_info().blas;
   try {
     work(task, market, threads, control, result);
   } catch (const Interrupted&) {

@@ -238,6 +238,7 @@ std::string to_bytes(const Result& result) {
   PutRow row(kResultBytes);
   row.text(result.task);
   row.text(storable_reason(result.failure));
+  row.text(result.blas);
   row.finite(result.seconds);
   const Found found = found_in(result);
   row.choice(found, Found::cell);
@@ -252,6 +253,7 @@ Result result_from_bytes(std::string_view bytes) {
   Result result;
   row.text(result.task, kLongestWord);
   row.text(result.failure, kLongestReason);
+  row.text(result.blas, kLongestWord);
   row.finite(result.seconds);
   if (result.seconds < 0.0) row.fail("it took less than no time");
   Found found = Found::nothing;

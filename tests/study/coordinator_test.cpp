@@ -254,6 +254,22 @@ TEST(Coordinator, WhatWasKeptAndDoesNotFitIsMadeAgain) {
   expect_same_study(cluster.found(), by_threads());
 }
 
+TEST(Coordinator, WarnsOnceOfWorkersOfAnotherKind) {
+  std::vector<std::string> said;
+  Cluster cluster({}, {},
+                  Log([&](LogLevel, std::string_view message) { said.emplace_back(message); }));
+  for (int i = 0; i < 4; ++i) {
+    const auto parcel = cluster->next();
+    Result result = result_from_bytes(cluster.done(*parcel));
+    EXPECT_FALSE(result.blas.empty());
+    if (i % 2 == 1) result.blas = "OpenBLAS of a Sandybridge";
+    cluster->put(parcel->number, to_bytes(result));
+    EXPECT_EQ(said.size(), i == 0 ? 0u : 1u);
+  }
+  EXPECT_THAT(said, ::testing::ElementsAre(AllOf(HasSubstr("another kind of CPU"),
+                                                 HasSubstr("OpenBLAS of a Sandybridge"))));
+}
+
 TEST(Coordinator, WhatWasCommittedIsGoneOnWith) {
   Folder folder;
   Index tasks = 0;

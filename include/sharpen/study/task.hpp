@@ -55,6 +55,7 @@ struct Task {
 struct Result {
   std::string task;      // task_hash of what was done
   std::string failure;   // why it could not be done; "": it could
+  std::string blas;      // of the worker: names the kernels that it has for its CPU
   double seconds = 0.0;  // that it took
   std::optional<backtest::Expectations> expectations = {};  // of a training
   std::optional<backtest::Run> oracle = {};                 // what a regret asks of it
