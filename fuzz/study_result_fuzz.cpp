@@ -25,14 +25,10 @@ void read(const std::string& bytes, const Read& from_bytes) {
 }
 
 void read_all(std::string_view body, std::string_view magic) {
-  const std::string ours = program();
-  std::string bytes(20, ' ');
-  for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>(ours.size() >> (8 * i)));
-  bytes += ours;
-  bytes.append({1, 0, 0, 0});  // the format
-  bytes += body;
-  bytes.append(4, ' ');
-  bytes = framed(std::move(bytes), magic);
+  // Frame and program, as this program writes them.
+  static const std::string kHead = to_bytes(Result{}).substr(0, 20 + 4 + program().size());
+  constexpr std::uint32_t kVersion = 2;
+  const std::string bytes = framed(std::string(kHead).append(body).append(4, ' '), magic, kVersion);
   read(bytes, result_from_bytes);
   read(bytes, task_from_bytes);
   read(bytes, market_from_bytes);

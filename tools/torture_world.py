@@ -120,10 +120,24 @@ class Study(Job):
     def expected(self):
         return {"s", *self.inputs}
 
+    def inside(self):
+        """Names that may be in the study's folder when all is done."""
+        return {"study.db"}
 
-def finished_part(state, whole):
-    """Whether every row of a study that was cut short is one of the whole study."""
-    return all(set(map(repr, state[table])) <= set(map(repr, whole[table])) for table in whole)
+    def part_of_new(self, state):
+        """Whether it is a study that was cut short: every row is one of the whole."""
+        return all(set(map(repr, state[table])) <= set(map(repr, self.new[table]))
+                   for table in self.new)
+
+
+class Merge(Study):
+    """Parts put together, whole or not at all; again beside the study that is there."""
+
+    def inside(self):
+        return {"study.db", "study-1.db"}
+
+    def part_of_new(self, state):
+        return False
 
 
 def older_run(*others):
@@ -155,6 +169,7 @@ def jobs():
             again="--resume"),
         Study("study", "study --config study.toml --threads 2 --out s",
               ["study.toml", "prices.csv"], "s"),
+        Merge("merge", "merge IN/part1 IN/part2 --out s", [], "s", again="--force"),
         Job("simulate", "simulate --assets 4 --days 60 --out p.csv", [], "p.csv",
             before=older_file("p.csv")),
         Job("doctor", "doctor IN/prices.csv --out clean.csv", [], "clean.csv",
@@ -174,7 +189,7 @@ READERS = {
     "m.sharpen": ["inspect X", "predict --model X --prices IN/prices.csv"],
     "member-1": [f"train --prices IN/prices.csv {LEARN} --out m.sharpen --resume"],
     "study.db": ["report X --replications 50", "study --list --out .",
-                 "study --config IN/study.toml --out ."],
+                 "study --config IN/study.toml --out .", "merge X IN/s --out w"],
     "backtest.toml": ["backtest --config X", "backtest --config X --print-config"],
     "study.toml": ["study --config X --dry-run", "study --config X --print-config"],
     "w.csv": ["predict --model IN/m.sharpen --prices IN/prices.csv --previous X"],
@@ -216,6 +231,9 @@ class World:
             ",".join([n, *(str(0.04 if m == n else 0.01) for m in names)]) + "\n" for n in names))
         check(self.run("study --config study.toml --out s".split(), self.inputs)[0] == 0, "study")
         shutil.copy(self.inputs / "s/study.db", self.inputs / "study.db")
+        for part in (1, 2):
+            line = f"study --config study.toml --shard {part}/2 --out part{part}"
+            check(self.run(line.split(), self.inputs)[0] == 0, line)
         for name in ("returns.csv", "metrics.json"):
             shutil.copy(self.inputs / "run" / name, self.inputs / name)
         self.run(f"train --prices prices.csv {LEARN} --out n.sharpen".split(), self.inputs,

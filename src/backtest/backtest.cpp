@@ -341,6 +341,20 @@ void check_expectations(const Expectations& given, const Ready& ready,
         "the expectations were made with another memory; make them with the same rule and memory");
 }
 
+void check_oracle(const Run& given, const Ready& ready) {
+  const std::vector<std::string>& dates = ready.returns.dates;
+  const Index traded = ready.walk.first_traded();
+  const Index first = std::min(traded, ready.walk.stats_from.value_or(traded));
+  const std::size_t periods = given.dates.size();
+  if (given.first_row != first || periods > dates.size() - at(first) ||
+      !std::equal(given.dates.begin(), given.dates.end(), dates.begin() + first) ||
+      given.status.size() != periods || given.gross_returns.size() != periods ||
+      given.net.size() != periods)
+    throw InputError(
+        "the run with perfect foresight was made for other periods; make it from the same panel "
+        "and settings");
+}
+
 }  // namespace
 
 double check_backtest(const market::Panel& panel, const BacktestSettings& settings) {
@@ -399,6 +413,7 @@ BacktestResult backtest(const market::Panel& panel, const BacktestSettings& sett
     given = &own;
   }
   check_expectations(*given, fitting, settings);
+  if (prepared.oracle != nullptr) check_oracle(*prepared.oracle, fitting);
   result.trainings = given->trainings;
   run_through(fitting, settings,
               std::make_unique<GivenSignal>(fitting.returns, given->rows, given->values),

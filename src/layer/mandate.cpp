@@ -16,11 +16,29 @@ LimitSettings limit_settings(const settings::Values& values) {
   return out;
 }
 
-// Sizing that was asked for: the objective that it means, if there is one. A default means nothing,
-// nor does a file, as --print-config writes defaults into every one.
+// What a command has where nobody says otherwise; "" for one that has it from a model.
+std::string_view default_sizing(const settings::Values& values) {
+  const settings::Setting& row = *settings::find_for("sizing", values.command());
+  const bool paper =
+      values.takes("preset") && values.has("preset") && values.text("preset") == "paper";
+  return paper && !row.paper.empty() ? row.paper : row.preset_for(values.command());
+}
+
+// A default asks for nothing. Nor does the same in a file, as --print-config writes defaults into
+// every one, or a file's beside an objective, which stands in its place. So a file that was printed
+// and the settings that a study keeps find what the flags found.
+bool asks_for_sizing(const settings::Values& values, bool objective_given) {
+  if (!values.takes("sizing")) return false;
+  const Origin origin = values.origin("sizing");
+  if (origin != Origin::file) return origin == Origin::flag;
+  const std::string_view usual = default_sizing(values);
+  return !objective_given && !usual.empty() && values.text("sizing") != usual;
+}
+
+// Sizing that was asked for: the objective that it means, if there is one.
 std::optional<Objective> objective_of_sizing(const settings::Values& values, Sizing sizing,
-                                             bool long_only) {
-  if (!values.takes("sizing") || values.origin("sizing") != Origin::flag) return std::nullopt;
+                                             bool objective_given, bool long_only) {
+  if (!asks_for_sizing(values, objective_given)) return std::nullopt;
   switch (sizing) {
     case Sizing::volatility: return Objective::expected_return;
     case Sizing::gross:
@@ -48,8 +66,8 @@ void fill_limits(const settings::Values& values, MandateSettings& out,
   if (!gives_limits(values) && base == nullptr) return;
   const LimitSettings given = limit_settings(values);
   out.limits = gives_limits(values) ? limit_rules(given, base) : usual->limits;
-  const std::optional<Objective> sized =
-      objective_of_sizing(values, out.sizing.kind, out.limits->long_only);
+  const std::optional<Objective> sized = objective_of_sizing(
+      values, out.sizing.kind, given.objective.has_value(), out.limits->long_only);
   const Objective of_command =
       values.command() == settings::solve ? Objective::sharpe : Objective::expected_return;
   const Objective kind = given.objective.value_or(

@@ -95,7 +95,7 @@ static void fields(Bytes& bytes, backtest::TrainingRecord& training) {
 static void fields(Bytes& bytes, backtest::Expectation& value) {
   double stored = value.stored();
   bytes(stored);
-  value = backtest::Expectation::from_stored(stored);
+  if (bytes.reads()) value = backtest::Expectation::from_stored(stored);
 }
 
 void fields(Bytes& bytes, Run& run) {

@@ -24,6 +24,12 @@ inline std::string storable(std::string_view text) {
   return is_utf8(text) ? std::string(text) : printable(text, 4 * text.size());
 }
 
+// The same of why something failed, cut where it is long: every cell of a training may have it.
+inline std::string storable_reason(std::string_view text) {
+  constexpr std::size_t kLongest = 4000;
+  return text.size() <= kLongest && is_utf8(text) ? std::string(text) : printable(text, kLongest);
+}
+
 // shown: texts are UTF-8, as storable() makes them. exact: they are any bytes.
 enum class Texts { shown, exact };
 
@@ -40,6 +46,7 @@ class Bytes {
   void operator()(T&... each) {
     (one(each), ...);
   }
+  bool reads() const { return in_.has_value(); }  // else what is written may be shared: hands off
   std::string written() { return out_->finish(); }
   void end() const { in_->finish(); }  // nothing may be left
   [[noreturn]] void fail(std::string_view what) const { in_->fail(what); }

@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
 #include "study/jobs.hpp"
@@ -40,6 +41,23 @@ std::vector<Job> jobs_of(const Plan& plan, Store& store, const RunSettings& sett
   return jobs;
 }
 
+// Whether the cells of a market can use what a training has found; `rows`: of its panel.
+bool fits(const Market& market, Index rows, const backtest::Expectations& found) {
+  return !found.rows.empty() && found.rows.front() >= 0 && found.rows.back() < rows &&
+         std::ranges::is_sorted(found.rows) &&
+         found.values.size() == found.rows.size() * market.tickers.size();
+}
+
+// The same of perfect foresight.
+bool fits(const Market& market, const backtest::Run& oracle) {
+  const std::size_t periods = oracle.dates.size();
+  return periods <= market.dates.size() && oracle.status.size() == periods &&
+         oracle.gross_returns.size() == periods && oracle.net.size() == periods &&
+         std::ranges::all_of(oracle.status, [](backtest::PeriodStatus each) {
+           return static_cast<int>(each) < backtest::kPeriodStatuses;
+         });
+}
+
 }  // namespace
 
 struct Coordinator::State {
@@ -65,6 +83,7 @@ struct Coordinator::State {
   const Plan& plan;
   Store& store;
   const Control control;
+  const Log& log;
   const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   const std::vector<bool> wanted;  // cells
   const std::vector<Job> jobs;
@@ -80,15 +99,17 @@ struct Coordinator::State {
   std::map<std::pair<Index, Index>, decltype(Task::settings)> settings;  // by market and method
   StudyCount count;                                                      // has a mutex of its own
   std::atomic<bool> halted = false;
+  bool told_of_other_kernels = false;
 
-  State(const Plan& planned, Store& kept, const RunSettings& run, const Log& log,
+  State(const Plan& planned, Store& kept, const RunSettings& run, const Log& own_log,
         const Control& asked, const Watch& watch)
       : plan(planned),
         store(kept),
         control(asked),
+        log(own_log),
         wanted(cells_in(planned, run.shard)),
         jobs(jobs_of(planned, kept, run, wanted, asked)),
-        schedule(jobs, {run.threads, run.gigabytes}, log),
+        schedule(jobs, {run.threads, run.gigabytes}, own_log),
         shared(jobs.size()),
         losses(jobs.size(), 0),
         arrived(jobs.size(), 0),
@@ -100,12 +121,15 @@ struct Coordinator::State {
 
   bool stopped() const { return halted || (control.stop && control.stop()); }
   const Cell& cell_of(Index job) const { return plan.results.cells[at(jobs[at(job)].cell)]; }
+  const Market& market_of(Index job) const { return plan.results.markets[at(cell_of(job).market)]; }
+  Index rows_of(Index job) const { return plan.returns[at(cell_of(job).market)].rows(); }
   Index checked(Index number) const;
   std::optional<Handed> take();
   Task task_of(Index job);
   Supply& supply_of(Index market);
   void check(Index number, const Result& result);
   void put(Index number, Result result);
+  void warn_of_other_kernels(const std::string& blas);
   bool take_kept(Index job);
   void write(Arrived& each);
   void write_cell(Index job, Result& result);
@@ -153,17 +177,17 @@ Task Coordinator::State::task_of(Index job) {
   return task;
 }
 
-// What the store has kept of an earlier run is no work of this one.
+// What the store has kept of an earlier run is no work of this one, if its cells can use it.
 bool Coordinator::State::take_kept(Index job) {
   const Job& each = jobs[at(job)];
   if (each.kind == TaskKind::training) {
     auto found = store.expectations(each.key);
-    if (!found) return false;
+    if (!found || !fits(market_of(job), rows_of(job), *found)) return false;
     shared[at(job)].expectations =
         std::make_shared<const backtest::Expectations>(*std::move(found));
   } else if (each.kind == TaskKind::oracle) {
     auto found = store.oracle(each.key);
-    if (!found) return false;
+    if (!found || !fits(market_of(job), *found)) return false;
     shared[at(job)].oracle = std::make_shared<const backtest::Run>(*std::move(found));
   } else {
     return false;
@@ -203,29 +227,26 @@ void Coordinator::State::check(Index number, const Result& result) {
       result.oracle.has_value() != (kind == TaskKind::oracle) ||
       result.cell.has_value() != (kind == TaskKind::cell))
     refuse("is of another kind");
-  const Market& market = plan.results.markets[at(cell_of(number).market)];
-  if (kind == TaskKind::training) {
-    const std::vector<Index>& rows = result.expectations->rows;
-    const Index last = plan.returns[at(cell_of(number).market)].rows() - 1;
-    if (rows.empty() || rows.front() < 0 || rows.back() > last ||
-        !std::is_sorted(rows.begin(), rows.end()) ||
-        result.expectations->values.size() != rows.size() * market.tickers.size())
-      refuse("has expectations that do not fit its market");
-  }
-  if (kind == TaskKind::oracle) {
-    const backtest::Run& run = *result.oracle;
-    const std::size_t periods = run.dates.size();
-    if (periods > market.dates.size() || run.status.size() != periods ||
-        run.gross_returns.size() != periods || run.net.size() != periods ||
-        std::ranges::any_of(run.status, [](backtest::PeriodStatus each) {
-          return static_cast<int>(each) >= backtest::kPeriodStatuses;
-        }))
-      refuse("has periods that do not fit its market");
-  }
+  if (result.expectations && !fits(market_of(number), rows_of(number), *result.expectations))
+    refuse("has expectations that do not fit its market");
+  if (result.oracle && !fits(market_of(number), *result.oracle))
+    refuse("has periods that do not fit its market");
+}
+
+// Once for all workers.
+void Coordinator::State::warn_of_other_kernels(const std::string& blas) {
+  const std::string ours = build_info().blas;
+  if (told_of_other_kernels || blas.empty() || blas == ours) return;
+  told_of_other_kernels = true;
+  log.warning(
+      fmt::format("a worker has another kind of CPU or another BLAS ({}; here: {}): what it finds "
+                  "may have other last digits",
+                  printable(blas, 200), ours));
 }
 
 void Coordinator::State::put(Index number, Result result) {
   check(checked(number), result);
+  warn_of_other_kernels(result.blas);
   arrived[at(number)] = 1;
   queue.push_back({number, std::move(result)});
 }
@@ -290,7 +311,8 @@ void Coordinator::State::write(Arrived& each) {
     own.oracle = std::make_shared<const backtest::Run>(*std::move(result.oracle));
   }
   if (!result.failure.empty()) fail_cells(each.job, result.failure);
-  schedule.finish(each.job);
+  // With its last cell it has ended, unless it was out.
+  if (!schedule.ended(each.job)) schedule.finish(each.job);
 }
 
 void Coordinator::State::commit() {
@@ -360,7 +382,12 @@ void Coordinator::lost(Index number, std::string_view reason) {
   state.put(job, std::move(failed));
 }
 
-void Coordinator::progress(Index number, double share) { state_->count.tell(number, share); }
+void Coordinator::progress(Index number, double share) {
+  if (number < 0 || at(number) >= state_->jobs.size())
+    throw InputError(
+        fmt::format("no task has the number {}; tell of one that was handed out", number));
+  state_->count.tell(number, std::clamp(share, 0.0, 1.0));
+}
 
 Index Coordinator::waiting() const {
   const std::lock_guard lock(state_->mutex);

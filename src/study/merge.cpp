@@ -1,7 +1,6 @@
 #include "sharpen/study/merge.hpp"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <map>
@@ -223,37 +222,86 @@ class Merging {
   std::map<Index, std::string> first_;  // the part that has done it
 };
 
-// A folder of its own in the target's, for what is not whole yet.
-class Scratch {
+// The place of the whole, locked as by the writer of a study: none begins there meanwhile.
+class Target {
  public:
-  explicit Scratch(const fs::path& folder) {
+  explicit Target(const fs::path& file) : file_(file) {
     std::error_code failed;
-    made_ = fs::create_directories(folder, failed) ? folder : fs::path();
-    std::string pattern = (folder / "merging-XXXXXX").string();
-    if (failed || ::mkdtemp(pattern.data()) == nullptr)
+    made_folder_ = fs::create_directories(file.parent_path(), failed);
+    if (failed)
       throw InputError(fmt::format("out = {} cannot be written to; choose another folder",
-                                   printable(folder.string(), 400)));
-    path_ = pattern;
+                                   printable(file.parent_path().string(), 400)));
+    lock_ = lock_to_write(file_, shown(file_));
+    clear();  // what a killed one has left
   }
-  ~Scratch() {
+  ~Target() {
+    clear();
+    lock_.reset();
     std::error_code ignored;
-    fs::remove_all(path_, ignored);
-    if (!made_.empty()) fs::remove(made_, ignored);  // if nothing is in it
+    if (made_folder_) fs::remove(file_.parent_path(), ignored);  // if nothing is in it
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  fs::path file() const { return path_ / "study.db"; }
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  // For what is not whole yet.
+  fs::path scratch() const { return file_.string() + ".merging"; }
+
+  // The study that is there under another name; "" if there is none.
+  fs::path set_aside() {
+    lock_.reset();  // which is taken there
+    fs::path other = study::set_aside(file_);
+    lock_ = lock_to_write(file_, shown(file_));
+    return other;
+  }
+
+  void take_scratch() {
+    check_free(file_);
+    std::error_code failed;
+    fs::rename(scratch(), file_, failed);
+    if (failed)
+      throw StoreFailure(fmt::format("{}: cannot be written: {}; see to its folder and merge again",
+                                     shown(file_), failed.message()));
+  }
+
+  // Nothing there, and nothing beside it that SQLite would take for its own.
+  static void check_free(const fs::path& file) {
+    std::error_code ignored;
+    if (fs::exists(file, ignored))
+      throw InputError(
+          fmt::format("{}: there is a study already; give another ‹--out›, or ‹--force›, which "
+                      "gives it another name",
+                      shown(file)));
+    for (const char* ending : {"-journal", "-wal"})
+      if (const fs::path left = file.string() + ending;
+          fs::exists(fs::symlink_status(left, ignored)))
+        throw InputError(
+            fmt::format("{}: is left of a study that is not there any more, and would be taken for "
+                        "a part of the new one; remove it, or give another ‹--out›",
+                        shown(left)));
+  }
 
  private:
-  fs::path path_, made_;
+  void clear() const {
+    std::error_code ignored;
+    for (const char* ending : {"", "-journal", ".lock"})
+      fs::remove(scratch().string() + ending, ignored);
+  }
+
+  const fs::path file_;
+  bool made_folder_ = false;
+  std::shared_ptr<const void> lock_;
 };
 
-void move_into_place(const fs::path& from, const fs::path& to) {
-  std::error_code failed;
-  fs::rename(from, to, failed);
-  if (failed)
-    throw StoreFailure(fmt::format("{}: cannot be written: {}; see to its folder and merge again",
-                                   printable(to.string(), 400), failed.message()));
+// Cells that no part has, though none of them is missing: parts that were cut before the study
+// grew, or a whole study that was interrupted.
+void refuse_missing_cells(const Results& plan, const std::vector<CellState>& states,
+                          Index missing) {
+  const auto first = std::ranges::find(states, CellState::missing) - states.begin();
+  throw InputError(
+      fmt::format("{} of {} are in no part, the first that of {}; run the commands of the parts "
+                  "again, {}",
+                  missing, counted(static_cast<Index>(states.size()), "cell"),
+                  spelled(key_of(plan, plan.cells[at(first)])), kOrPartial));
 }
 
 }  // namespace
@@ -261,12 +309,7 @@ void move_into_place(const fs::path& from, const fs::path& to) {
 Merged merge(const std::vector<fs::path>& files, const fs::path& target,
              const MergeSettings& settings, const Log& log, const Stop& stop) {
   if (files.empty()) throw InputError("no part is given; name the folders of the parts");
-  std::error_code ignored;
-  if (!settings.force && fs::exists(target, ignored))
-    throw InputError(
-        fmt::format("{}: there is a study already; give another ‹--out›, or ‹--force›, which gives "
-                    "it another name",
-                    printable(target.string(), 400)));
+  if (!settings.force) Target::check_free(target);
   const std::vector<Part> parts = read_parts(files, log, stop);
   check_alike(parts);
   Merged out{.name = parts.front().results.name,
@@ -277,9 +320,10 @@ Merged merge(const std::vector<fs::path>& files, const fs::path& target,
     if (!out.missing_parts.empty()) refuse_missing_parts(out.missing_parts);
     for (const Part& part : parts) check_whole(part);
   }
-  const Scratch scratch(target.parent_path());
+  const Results plan = plan_of_all(parts);
+  Target place(target);
   {
-    Merging merging(scratch.file(), plan_of_all(parts), log, stop);
+    Merging merging(place.scratch(), plan, log, stop);
     for (const Part& part : parts) merging.add(part, log, stop);
     merging.add_failures();
     for (const CellState state : merging.states()) {
@@ -288,12 +332,14 @@ Merged merge(const std::vector<fs::path>& files, const fs::path& target,
          : state == CellState::failed ? out.failed
                                       : out.missing);
     }
+    if (!settings.partial && out.missing > 0)
+      refuse_missing_cells(plan, merging.states(), out.missing);
   }
   if (settings.force)
-    if (const fs::path other = set_aside(target); !other.empty())
+    if (const fs::path other = place.set_aside(); !other.empty())
       out.warnings.push_back(
           fmt::format("the study that was there is now {}", printable(other.string(), 400)));
-  move_into_place(scratch.file(), target);
+  place.take_scratch();
   for (const std::string& warning : out.warnings) log.warning(warning);
   return out;
 }

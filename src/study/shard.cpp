@@ -111,10 +111,13 @@ std::vector<Piece> connected(const Plan& plan, const PlannedWork& work) {
 }
 
 // The cells of one training in as many pieces as make none of them longer than `longest` by the
-// work of its cells alone: more would repeat the training for nothing.
+// work of its cells alone, and none of them shorter than the training that it repeats: more would
+// gain next to nothing.
 std::vector<Piece> cut_training(const PlannedWork& work, const Piece& piece, double longest) {
   const auto size = static_cast<Index>(piece.cells.size());
-  const double wanted = std::ceil(static_cast<double>(work.walks(piece)) / longest);
+  const auto walks = static_cast<double>(work.walks(piece));
+  const double training = static_cast<double>(work.all(piece)) - walks;
+  const double wanted = std::ceil(walks / std::max(longest, training));
   const Index count = std::clamp<Index>(static_cast<Index>(wanted), 1, size);
   std::vector<Piece> out(at(count));
   for (Index i = 0; i < size; ++i) out[at(i * count / size)].cells.push_back(piece.cells[at(i)]);

@@ -227,7 +227,8 @@ void Store::write_done(Index cell, const Cell& found) {
 }
 
 void Store::write_failed(Index cell, std::string_view reason, double seconds) {
-  database_->change([&] { database_->replace(cell, CellState::failed, reason, seconds); });
+  const std::string brief = storable_reason(reason);
+  database_->change([&] { database_->replace(cell, CellState::failed, brief, seconds); });
 }
 
 void Store::together(const std::function<void()>& work) { database_->change(work); }

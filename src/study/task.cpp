@@ -4,6 +4,7 @@
 #include <new>
 
 #include "sharpen/backtest/backtest.hpp"
+#include "sharpen/base/build_info.hpp"
 #include "sharpen/base/error.hpp"
 #include "study/jobs.hpp"
 
@@ -11,9 +12,11 @@ namespace sharpen::study {
 
 namespace {
 
+// As a file would have them, like those that a study keeps of its methods: what is a default of a
+// preset has not been asked for.
 backtest::BacktestSettings settings_of(const Task& task, const TaskMarket& market) {
   settings::Values values(settings::backtest);
-  for (const auto& [name, text] : task.settings) values.set_flag(name, text);
+  for (const auto& [name, text] : task.settings) values.set_file(name, text, "the study");
   backtest::BacktestSettings out = backtest::backtest_settings(values);
   out.standstills = market.standstills;
   out.bootstrap.replications = 1;  // intervals are the report's
@@ -86,6 +89,7 @@ Result run(const Task& task, const TaskMarket& market, const Threads& threads,
   const auto start = std::chrono::steady_clock::now();
   Result result;
   result.task = task_hash(task);
+  result.blas = build_info().blas;
   try {
     work(task, market, threads, control, result);
   } catch (const Interrupted&) {

@@ -27,14 +27,17 @@ static void fields(Bytes& bytes, Task& task) {
 }
 
 static void fields(Bytes& bytes, Result& result) {
+  std::string failure = storable_reason(result.failure);
   bool cell = result.cell.has_value();
-  bytes(result.task, result.failure, result.seconds, result.expectations, result.oracle, cell);
+  bytes(result.task, failure, result.blas, result.seconds, result.expectations, result.oracle,
+        cell);
+  if (bytes.reads()) result.failure = failure;
   if (cell) found_fields(bytes, result.cell ? *result.cell : result.cell.emplace());
 }
 
 namespace {
 
-constexpr std::size_t kLongestReason = std::size_t{4} << 20;
+constexpr std::size_t kLongestReason = std::size_t{1} << 14;
 constexpr std::string_view kSendAgain = "have it sent again";
 constexpr FileKind kMarketBytes = {"SHRPMRKT", 2, "market of a study", kSendAgain};
 constexpr FileKind kTaskBytes = {"SHRPTASK", 2, "task of a study", kSendAgain};

@@ -155,6 +155,43 @@ TEST(LimitsOfSolve, WhatIsWrongIsNamed) {
               HasSubstr("max_weight"));
 }
 
+// A file that was printed has every default in it, and says what the flags said all the same.
+TEST(LimitsOfBacktest, SizingMeansTheSameInAFile) {
+  const Folder folder;
+  ASSERT_EQ(run_program({"simulate", "--assets", "6", "--days", "120", "--out", "p.csv"}, "",
+                        {.folder = folder.path("")})
+                .exit_code,
+            0);
+  const std::string prices = folder.path("p.csv");
+  const auto same = [&](const Flags& flags) {
+    const Finished printed = run_program(flags + Flags{"--print-config"});
+    EXPECT_EQ(printed.exit_code, 0) << printed.err;
+    const json by_flags = limits_answer(flags);
+    const json by_file =
+        limits_answer({flags[0], "--config", folder.file("printed.toml", printed.out)});
+    EXPECT_EQ(by_file, by_flags);
+    return by_flags;
+  };
+  const Flags backtest = {"backtest", "--prices", prices,        "--lookback",     "20",
+                          "-k",       "2",        "--long-only", "--replications", "50"};
+  const json usual = same(backtest), gross = same(backtest + Flags{"--sizing", "gross"});
+  EXPECT_NE(usual["sharpe"], gross["sharpe"]);
+  EXPECT_EQ(same(backtest + Flags{"--objective", "sharpe"})["sharpe"], gross["sharpe"]);
+  // Whose default is another one.
+  const Flags paper = backtest + Flags{"--framework", "pfl",      "--preset", "paper",   "--hidden",
+                                       "4",           "--epochs", "1",        "--batch", "32"};
+  EXPECT_EQ(same(paper)["sharpe"], same(paper + Flags{"--sizing", "volatility"})["sharpe"]);
+  EXPECT_NE(same(paper + Flags{"--sizing", "gross"})["sharpe"], same(paper)["sharpe"]);
+  const Flags solve = {"solve", "--prices", prices, "-k", "2", "--long-only"};
+  EXPECT_NE(same(solve)["holdings"], same(solve + Flags{"--sizing", "volatility"})["holdings"]);
+
+  const Finished refused =
+      run_program({"backtest", "--prices", prices, "--lookback", "20", "--max-weight", "0.5",
+                   "--config", folder.file("g.toml", "sizing = \"gross\"\n")});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("no convex set"));
+}
+
 // What weights.csv holds, by date.
 std::map<std::string, std::map<std::string, double>> weights_of(const std::string& file) {
   std::map<std::string, std::map<std::string, double>> out;

@@ -117,6 +117,18 @@ TEST(Prepared, RefusesWhatWasPreparedForSomethingElse) {
   EXPECT_THROW(backtest(panel, later, Prepared{&expected, nullptr}, Threads(1)), InputError);
   EXPECT_THROW(backtest(random_panel(120, 5, 5), s, Prepared{&expected, nullptr}, Threads(1)),
                InputError);
+  const backtest::Run oracle = hindsight_run(panel, s, Threads(1));
+  const auto refuses = [&](const auto& change) {
+    backtest::Run other = oracle;
+    change(other);
+    EXPECT_THROW(backtest(panel, s, Prepared{&expected, &other}, Threads(1)), InputError);
+  };
+  refuses([](backtest::Run& run) { run.status.clear(); });
+  refuses([](backtest::Run& run) { run.net.pop_back(); });
+  refuses([](backtest::Run& run) { run.gross_returns.pop_back(); });
+  refuses([](backtest::Run& run) { run.dates.back() += "x"; });
+  refuses([](backtest::Run& run) { ++run.first_row; });
+  refuses([&](backtest::Run& run) { run = hindsight_run(panel, later, Threads(1)); });
   s.framework = Framework::rolling;
   EXPECT_THROW(backtest(panel, s, Prepared{&expected, nullptr}, Threads(1)), InputError);
   EXPECT_THROW(expectations(panel, s, Threads(1)), InputError);

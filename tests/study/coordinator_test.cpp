@@ -34,9 +34,15 @@ struct Cluster {
   std::optional<Coordinator> coordinator;
   std::map<std::string, TaskMarket> markets;
 
-  explicit Cluster(const Control& control = {}, const Watch& watch = {}) {
+  const Log log;
+
+  explicit Cluster(const Control& control = {}, const Watch& watch = {}, const Log& own_log = {})
+      : log(own_log) {
     store.emplace(folder / "study.db", plan().results);
-    coordinator.emplace(plan(), *store, RunSettings{.threads = 2, .gigabytes = 1.0}, Log(), control,
+    begin(control, watch);
+  }
+  void begin(const Control& control = {}, const Watch& watch = {}) {
+    coordinator.emplace(plan(), *store, RunSettings{.threads = 2, .gigabytes = 1.0}, log, control,
                         watch);
   }
   Coordinator* operator->() { return &*coordinator; }
@@ -196,6 +202,72 @@ TEST(Coordinator, ALateResultOfALostTaskIsWelcome) {
   cluster->commit();
   cluster.finish();
   expect_same_study(cluster.found(), by_threads());
+}
+
+TEST(Coordinator, ALateFailureOfALostTrainingEndsItOnce) {
+  Cluster cluster;
+  const auto first = cluster->next();
+  const Task task = task_from_bytes(first->task);
+  ASSERT_EQ(task.kind, TaskKind::training);
+  cluster->lost(first->number, "it took too long");
+  Result failed;
+  failed.task = task_hash(task);
+  failed.failure = "it diverged";
+  cluster->put(first->number, to_bytes(failed));
+  cluster->commit();
+  cluster.finish();
+  const Tally tally = cluster->tally();
+  EXPECT_FALSE(tally.interrupted);
+  EXPECT_GT(tally.failed, 0);
+  EXPECT_EQ(tally.done + tally.failed, tally.cells);
+}
+
+TEST(Coordinator, ProgressIsOfATaskThatThereIs) {
+  Cluster cluster;
+  const auto first = cluster->next();
+  cluster->progress(first->number, 0.5);
+  EXPECT_THROW(cluster->progress(-1, 0.5), InputError);
+  EXPECT_THROW(cluster->progress(1'000'000'000, 0.5), InputError);
+}
+
+// Bytes with a right checksum that say something else than the study needs.
+TEST(Coordinator, WhatWasKeptAndDoesNotFitIsMadeAgain) {
+  Cluster cluster;
+  std::vector<Coordinator::Parcel> out;
+  while (const auto parcel = cluster->next()) out.push_back(*parcel);  // trainings and oracles
+  for (const auto& parcel : out) cluster->put(parcel.number, cluster.done(parcel));
+  cluster->commit();
+  for (Index cell = 0; cell < static_cast<Index>(plan().results.cells.size()); ++cell) {
+    const std::string training = training_key(plan(), cell), oracle = oracle_key(plan(), cell);
+    if (auto kept = cluster.store->expectations(training); kept && cell % 2 == 0) {
+      kept->values.pop_back();
+      cluster.store->write_expectations(training, *kept);
+    }
+    if (auto kept = cluster.store->oracle(oracle); kept && cell % 2 == 0) {
+      kept->status.clear();
+      cluster.store->write_oracle(oracle, *kept);
+    }
+  }
+  cluster.begin();
+  cluster.finish();
+  EXPECT_EQ(cluster->tally().failed, 0);
+  expect_same_study(cluster.found(), by_threads());
+}
+
+TEST(Coordinator, WarnsOnceOfWorkersOfAnotherKind) {
+  std::vector<std::string> said;
+  Cluster cluster({}, {},
+                  Log([&](LogLevel, std::string_view message) { said.emplace_back(message); }));
+  for (int i = 0; i < 4; ++i) {
+    const auto parcel = cluster->next();
+    Result result = result_from_bytes(cluster.done(*parcel));
+    EXPECT_FALSE(result.blas.empty());
+    if (i % 2 == 1) result.blas = "OpenBLAS of a Sandybridge";
+    cluster->put(parcel->number, to_bytes(result));
+    EXPECT_EQ(said.size(), i == 0 ? 0u : 1u);
+  }
+  EXPECT_THAT(said, ::testing::ElementsAre(AllOf(HasSubstr("another kind of CPU"),
+                                                 HasSubstr("OpenBLAS of a Sandybridge"))));
 }
 
 TEST(Coordinator, WhatWasCommittedIsGoneOnWith) {

@@ -98,6 +98,20 @@ TEST(StudyPlan, SharesOneTrainingAmongWhatCanUseIt) {
   EXPECT_EQ(foresight.size(), 2u * 2u * 4u);
 }
 
+void expect_plain_backtest(const Plan& plan, const Results& found, Index cell,
+                           const settings::Values& values) {
+  const Cell& at = found.cells[static_cast<std::size_t>(cell)];
+  const backtest::BacktestResult plain =
+      backtest::backtest(plan.returns[static_cast<std::size_t>(at.market)],
+                         backtest::backtest_settings(values), Threads(1));
+  expect_same(at.run, plain.run, "cell " + std::to_string(cell));
+  EXPECT_TRUE(same_bits({at.metrics.sharpe}, {plain.metrics.sharpe}));
+  ASSERT_EQ(at.regret.has_value(), plain.regret.has_value());
+  if (at.regret) {
+    EXPECT_EQ(at.regret->mean, plain.regret->mean);
+  }
+}
+
 TEST(Study, EveryCellIsThePlainBacktestOfItsSettings) {
   const Folder folder;
   const Plan plan = plan_of(kStudy);
@@ -110,18 +124,71 @@ TEST(Study, EveryCellIsThePlainBacktestOfItsSettings) {
   }
   const Results found = read_store(folder / "study.db");
   for (Index cell = 0; cell < static_cast<Index>(found.cells.size()); ++cell) {
+    expect_plain_backtest(plan, found, cell, plan.values_of(cell));
     const Cell& at = found.cells[static_cast<std::size_t>(cell)];
-    const backtest::BacktestResult plain =
-        backtest::backtest(plan.returns[static_cast<std::size_t>(at.market)],
-                           backtest::backtest_settings(plan.values_of(cell)), Threads(1));
-    expect_same(at.run, plain.run, "cell " + std::to_string(cell));
-    EXPECT_TRUE(same_bits({at.metrics.sharpe}, {plain.metrics.sharpe}));
-    ASSERT_EQ(at.regret.has_value(), plain.regret.has_value());
-    if (at.regret) {
-      EXPECT_EQ(at.regret->mean, plain.regret->mean);
-    }
     EXPECT_EQ(at.run.dates.front(), found.markets[static_cast<std::size_t>(at.market)].dates[0]);
   }
+}
+
+// As the commands that a user has for a method: what its study keeps, and the flags that say so.
+settings::Values kept_values(const Results& found, Index cell) {
+  const Cell& at = found.cells[static_cast<std::size_t>(cell)];
+  settings::Values values(settings::backtest);
+  values.read_toml(found.methods[static_cast<std::size_t>(at.method)].settings, "method.toml");
+  values.set_default("split", backtest::kTrainingSplit);
+  values.set_flag("k", at.k_given);
+  if (at.seed) values.set_flag("seed", std::to_string(*at.seed));
+  return values;
+}
+
+TEST(Study, SizingBesideLimitsIsThatOfTheBacktest) {
+  const std::string market =
+      "k = 2\nseeds = 1\nlookback = 15\nhidden = [\"4\"]\nepochs = 1\nbatch = 32\n"
+      "long-only = true\n[[market]]\nsimulate = { assets = 5, days = 100, seed = 1 }\n";
+  const Plan plan = plan_of(market +
+                            "[[method]]\nname = \"usual\"\n"
+                            "[[method]]\nname = \"scaled\"\nsizing = \"gross\"\n"
+                            "[[method]]\nname = \"best\"\nobjective = \"sharpe\"\n"
+                            "[[method]]\nframework = \"pfl\"\ntraining = \"paper\"\n"
+                            "max-weight = 0.7\n");
+  const Folder folder;
+  {
+    Store store(folder / "study.db", plan.results);
+    EXPECT_EQ(run_study(plan, store, {.threads = 1}, Log()).failed, 0);
+  }
+  const Results found = read_store(folder / "study.db");
+  ASSERT_EQ(found.cells.size(), 4u);
+  for (Index cell = 0; cell < 4; ++cell) {
+    SCOPED_TRACE(cell);
+    expect_plain_backtest(plan, found, cell, plan.values_of(cell));
+    expect_plain_backtest(plan, found, cell, kept_values(found, cell));
+  }
+  settings::Values flags = kept_values(found, 0);
+  flags.set_flag("sizing", "gross");
+  expect_plain_backtest(plan, found, 1, flags);
+  EXPECT_FALSE(same_bits(found.cells[0].run.returns, found.cells[1].run.returns));
+  EXPECT_TRUE(same_bits(found.cells[1].run.returns, found.cells[2].run.returns));
+}
+
+TEST(StudyPlan, SizingByFlagMeansWhatItMeansInTheDescription) {
+  const auto described = [](const std::vector<std::pair<std::string, std::string>>& flags) {
+    settings::Values values(settings::study);
+    const std::string toml =
+        "k = 2\nlookback = 15\nframeworks = [\"rolling\"]\n"
+        "[[market]]\nsimulate = { assets = 5, days = 100, seed = 1 }\n";
+    values.read_toml(toml, "s.toml");
+    for (const auto& [name, text] : flags) values.set_flag(name, text);
+    return grid_of(values, toml, "s.toml");
+  };
+  const Grid flags = described({{"sizing", "gross"}, {"long-only", "true"}});
+  const Plan first = plan_study(flags, Log()), again = plan_of(flags.toml);
+  EXPECT_EQ(first.settings_of(0).objective.kind, layer::Objective::sharpe);
+  EXPECT_EQ(again.settings_of(0).objective.kind, layer::Objective::sharpe);
+  EXPECT_EQ(first.results.methods[0].settings, again.results.methods[0].settings);
+  // What flags would be refused for, a description is, before any cell is computed.
+  const Grid wrong = described({{"sizing", "gross"}, {"max-weight", "0.5"}});
+  EXPECT_THROW(plan_study(wrong, Log()), InputError);
+  EXPECT_THROW(plan_of(wrong.toml), InputError);
 }
 
 TEST(Study, HasTheSameBitsForAnyThreadsAndInterruptions) {

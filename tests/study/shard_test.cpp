@@ -10,6 +10,7 @@
 #include "sharpen/base/error.hpp"
 #include "sharpen/study/merge.hpp"
 #include "sharpen/study/run.hpp"
+#include "study/jobs.hpp"
 #include "study/task_study.hpp"
 
 namespace sharpen::study {
@@ -95,14 +96,54 @@ TEST(Shard, EveryCellIsInOnePart) {
   }
 }
 
-TEST(Shard, NoTrainingIsDoneTwiceWhereThatCanBeAvoided) {
-  const std::vector<Index> parts = cut(plan(), 2);
-  std::map<std::string, std::set<Index>> by_training;
+// In how many parts something that cells share is made; by its key.
+std::map<std::string, std::set<Index>> parts_by(std::string (*key_of)(const Plan&, Index),
+                                                const Plan& planned, Index count) {
+  const std::vector<Index> parts = cut(planned, count);
+  std::map<std::string, std::set<Index>> out;
   for (std::size_t cell = 0; cell < parts.size(); ++cell)
-    if (const std::string key = training_key(plan(), static_cast<Index>(cell)); !key.empty())
-      by_training[key].insert(parts[cell]);
-  for (const auto& [key, where] : by_training) EXPECT_EQ(where.size(), 1u) << key;
+    if (const std::string key = key_of(planned, static_cast<Index>(cell)); !key.empty())
+      out[key].insert(parts[cell]);
+  return out;
+}
+
+TEST(Shard, NothingIsDoneTwiceWhereThatCanBeAvoided) {
+  // Two markets that share nothing.
+  for (const auto& [key, where] : parts_by(training_key, plan(), 2)) EXPECT_EQ(where.size(), 1u);
+  for (const auto& [key, where] : parts_by(oracle_key, plan(), 2)) EXPECT_EQ(where.size(), 1u);
+  const std::vector<Index> parts = cut(plan(), 2);
   EXPECT_THAT(std::set(parts.begin(), parts.end()), ElementsAre(1, 2));
+}
+
+TEST(Shard, NoTrainingIsRepeatedForCellsThatTakeLess) {
+  const Plan planned = plan_of(
+      "k = [1, 2, 3]\nseeds = 2\nlookback = 15\nhidden = [\"32\"]\nrule = \"none\"\n"
+      "[[market]]\nsimulate = { assets = 5, days = 140, seed = 1 }\n"
+      "[[method]]\nframework = \"pfl\"\noptimizer = \"oscar\"\ntraining = \"paper\"\n"
+      "[[method]]\nframework = \"pfl\"\noptimizer = \"mssrm\"\ntraining = \"paper\"\n");
+  // A training takes longer than its cells, and these longer than one part of many.
+  double walks = 0.0;
+  for (Index cell = 0; cell < static_cast<Index>(planned.results.cells.size()); ++cell)
+    walks +=
+        0.5 * rough_decision_seconds(planned, cell) * static_cast<double>(decisions(planned, cell));
+  const double training = rough_training_seconds(planned, 0);
+  ASSERT_LT(2.0 * walks, training);
+  ASSERT_GT(walks, 20.0 * training / 1000.0);
+  for (const Index count : {2, 3, 5, 12, 1000}) {
+    const auto trainings = parts_by(training_key, planned, count);
+    ASSERT_EQ(trainings.size(), 2u);
+    for (const auto& [key, where] : trainings) EXPECT_EQ(where.size(), 1u) << count;
+  }
+}
+
+TEST(Shard, CellsOfOneTrainingAreCutWhereTheyTakeLonger) {
+  const Plan planned = plan_of(
+      "k = [1, 2, 3, 4]\nseeds = 1\nlookback = 15\nhidden = [\"1\"]\nepochs = 1\n"
+      "rule = \"none\"\n[[market]]\nsimulate = { assets = 5, days = 600, seed = 1 }\n"
+      "[[method]]\nframework = \"pfl\"\noptimizer = \"sdr\"\n");
+  const auto trainings = parts_by(training_key, planned, 4);
+  ASSERT_EQ(trainings.size(), 1u);
+  EXPECT_GT(trainings.begin()->second.size(), 2u);
 }
 
 TEST(Merge, GivesTheStudyInOnePiece) {
@@ -151,6 +192,85 @@ TEST(Merge, NamesWhatIsMissing) {
   parts.files.push_back(parts.folder / "begun.db");
   { Store begun(parts.files.back(), part_of(plan(), {2, 3}).results); }
   EXPECT_THAT(parts.refusal(), AllOf(HasSubstr("begun.db"), HasSubstr("are missing")));
+}
+
+// Every part has the cells that fell to it, and yet they are not all: it was cut anew as it grew.
+TEST(Merge, RefusesWhatWouldNotBeWhole) {
+  Parts parts(2);
+  Plan second = part_of(plan(), {2, 2});
+  second.results.shard_cells = 0;
+  fs::remove(parts.files[1]);
+  { Store empty(parts.files[1], second.results); }
+  const Results first = read_store(parts.files[0], Detail::states);
+  const auto missing = std::ranges::count(first.cells, CellState::missing, &Cell::state);
+  EXPECT_THAT(parts.refusal(),
+              AllOf(HasSubstr(std::to_string(missing) + " of "),
+                    HasSubstr("in no part, the first that of market \""), HasSubstr("--partial")));
+  EXPECT_EQ(parts.merged({.partial = true}).missing, missing);
+}
+
+TEST(Merge, RefusesAWholeThatWasInterrupted) {
+  Parts parts(0);
+  parts.files = {parts.folder / "begun.db"};
+  { Store begun(parts.files[0], plan().results); }
+  EXPECT_THAT(parts.refusal(), HasSubstr("in no part"));
+  EXPECT_GT(parts.merged({.partial = true}).missing, 0);
+}
+
+// SQLite would play it back into the whole.
+TEST(Merge, RefusesTheJournalOfAStudyThatIsGone) {
+  const Parts parts(1);
+  for (const char* ending : {"-journal", "-wal"}) {
+    fs::create_directories(parts.whole().parent_path());
+    const fs::path left = parts.whole().string() + ending;
+    write_bytes(left, "left");
+    for (const bool force : {false, true}) {
+      try {
+        parts.merged({.force = force});
+        ADD_FAILURE();
+      } catch (const InputError& error) {
+        EXPECT_THAT(error.what(), AllOf(HasSubstr(ending), HasSubstr("remove it")));
+      }
+      EXPECT_FALSE(fs::exists(parts.whole()));
+      EXPECT_EQ(bytes_of(left), "left");
+    }
+    fs::remove(left);
+  }
+  EXPECT_EQ(parts.merged().missing, 0);
+}
+
+TEST(Merge, RemovesWhatAKilledOneHasLeft) {
+  const Parts parts(1);
+  fs::create_directories(parts.whole().parent_path());
+  for (const char* left : {".merging", ".merging-journal", ".merging.lock", ".lock"})
+    write_bytes(parts.whole().string() + left, "left");
+  parts.merged();
+  std::set<fs::path> there;
+  for (const auto& entry : fs::directory_iterator(parts.whole().parent_path()))
+    there.insert(entry.path().filename());
+  EXPECT_THAT(there, ElementsAre("study.db"));
+  expect_same_study(read_store(parts.whole()), in_one_piece());
+}
+
+TEST(Merge, LeavesAStudyAloneThatIsBegunMeanwhile) {
+  const Parts parts(1);
+  const auto refused_when = [&](const auto& meanwhile) {
+    bool once = false;
+    const Stop stop = [&] {
+      if (!once && fs::exists(parts.whole().string() + ".merging")) {
+        once = true;
+        meanwhile();
+      }
+      return false;
+    };
+    EXPECT_THROW(merge(parts.files, parts.whole(), {}, Log(), stop), InputError);
+    EXPECT_TRUE(once);
+  };
+  refused_when([&] {
+    EXPECT_THROW(Store(parts.whole(), plan().results), InputError);  // it is being written
+    write_bytes(parts.whole(), "copied to here");
+  });
+  EXPECT_EQ(bytes_of(parts.whole()), "copied to here");
 }
 
 TEST(Merge, RefusesPartsOfOtherStudies) {

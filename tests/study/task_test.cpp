@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <set>
@@ -17,6 +18,8 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // One task of every kind, with its market and what came of it.
 struct Done {
@@ -130,14 +133,80 @@ std::string reframed(std::string bytes) {
 }
 
 TEST(StudyTask, LiesUnderARightChecksumAreRefusedOrHarmless) {
-  const std::string bytes = to_bytes(tasks().back().result);
-  for (std::size_t at = 20; at + 4 < bytes.size(); ++at) {
-    std::string other = bytes;
-    for (std::size_t i = at; i < std::min(at + 8, bytes.size() - 4); ++i) other[i] = '\xff';
-    try {
-      static_cast<void>(result_from_bytes(reframed(other)));
-    } catch (const InputError&) {
+  for (const TaskKind kind : {TaskKind::training, TaskKind::oracle, TaskKind::cell}) {
+    const auto found =
+        std::ranges::find(tasks(), kind, [](const Done& each) { return each.task.kind; });
+    const std::string bytes = to_bytes(found->result);
+    ASSERT_EQ(reframed(bytes), bytes);
+    const std::size_t begin = 20 + 4 + program().size();  // behind the frame and the program
+    std::size_t read = 0, refused = 0;
+    for (std::size_t at = begin; at + 4 < bytes.size(); at += at < begin + 500 ? 1 : 7) {
+      std::string other = bytes;
+      for (std::size_t i = at; i < std::min(at + 8, bytes.size() - 4); ++i) other[i] = '\xff';
+      const std::string lie = reframed(other);
+      try {
+        const std::string written = to_bytes(result_from_bytes(lie));
+        EXPECT_EQ(to_bytes(result_from_bytes(written)), written);
+        ++read;
+      } catch (const InputError& error) {
+        EXPECT_THAT(error.what(), Not(HasSubstr("checksum"))) << at;
+        ++refused;
+      }
     }
+    EXPECT_GT(read, 0u);     // a number is another one
+    EXPECT_GT(refused, 0u);  // a length is not
+  }
+}
+
+// Workers share what a training has found; whoever writes it to bytes has no business in it.
+TEST(StudyTask, WritingChangesNothing) {
+  constexpr std::size_t kPage = 4096, kPages = 64;
+  backtest::Expectations found;
+  found.rows = {1};
+  found.values.resize(kPages * kPage / sizeof(backtest::Expectation), backtest::Expectation(0.5));
+  const auto begin = reinterpret_cast<std::uintptr_t>(found.values.data());
+  void* const inner = reinterpret_cast<void*>((begin + kPage) / kPage * kPage);
+  const std::size_t size = (kPages - 2) * kPage;
+  Task task = tasks().back().task;
+  task.expectations = std::make_shared<const backtest::Expectations>(std::move(found));
+  ASSERT_EQ(::mprotect(inner, size, PROT_READ), 0);
+  const std::string bytes = to_bytes(task);
+  ASSERT_EQ(::mprotect(inner, size, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(task_from_bytes(bytes).expectations->values, task.expectations->values);
+}
+
+TEST(StudyTask, AnOracleThatDoesNotFitIsAFailure) {
+  const auto learns =
+      std::ranges::find_if(tasks(), [](const Done& each) { return each.task.oracle != nullptr; });
+  ASSERT_NE(learns, tasks().end());
+  Task task = task_from_bytes(to_bytes(learns->task));
+  backtest::Run other = *task.oracle;
+  other.status.clear();
+  task.oracle = std::make_shared<const backtest::Run>(other);
+  EXPECT_THAT(run(task, learns->market, Threads(1)).failure, HasSubstr("perfect foresight"));
+}
+
+TEST(StudyTask, ALongReasonIsCut) {
+  Result failed;
+  failed.task = task_hash(tasks().back().task);
+  failed.failure.assign(std::size_t{5} << 20, '\xff');
+  const std::string bytes = to_bytes(failed);
+  EXPECT_LT(bytes.size(), 20'000u);
+  const Result read = result_from_bytes(bytes);
+  EXPECT_THAT(read.failure, StartsWith("\\xff\\xff"));
+  EXPECT_EQ(to_bytes(read), bytes);
+  const Folder folder;
+  const Results plan = small_plan();
+  for (const std::string& odd : {failed.failure, std::string(std::size_t{5} << 20, 'x')}) {
+    {
+      Store store(folder / "study.db", plan);
+      store.write_failed(0, odd, 1.0);
+      store.write_failed(1, "short, \"and\"\nin lines", 1.0);
+    }
+    const Results found = read_store(folder / "study.db");
+    EXPECT_EQ(found.cells[0].state, CellState::failed);
+    EXPECT_LT(found.cells[0].reason.size(), 5000u);
+    EXPECT_EQ(found.cells[1].reason, "short, \"and\"\nin lines");
   }
 }
 

@@ -152,7 +152,8 @@ struct Prepared {
   const Run* oracle = nullptr;                 // likewise, and of the same k, optimizer and sizing
 };
 
-// To the bits of backtest(). Throws InputError for expectations of other rows or assets.
+// To the bits of backtest(). Throws InputError for expectations of other rows or assets, and for an
+// oracle of other periods.
 BacktestResult backtest(const market::Panel& returns, const BacktestSettings& settings,
                         const Prepared& prepared, const Threads& threads,
                         const Control& control = {});

@@ -57,13 +57,13 @@ class Coordinator {
 
   // Takes a result, to be kept by the next commit. InputError for bytes that are no result, one of
   // another task, or one that does not fit its task: say then that it was lost. So is a result
-  // that has come before.
+  // that has come before. The first from another kind of CPU, or another BLAS, is worth a warning.
   void put(Index number, std::string_view bytes);
   void put(Index number, Result result);
   // The task is handed out again; the third time it has failed, for this reason. Not heard if its
   // result has come.
   void lost(Index number, std::string_view reason);
-  // How far a task that is out is, from 0 to 1.
+  // How far a task that is out is, from 0 to 1. InputError for a number that no task has.
   void progress(Index number, double share);
 
   Index waiting() const;  // results that are not committed

@@ -28,8 +28,9 @@ struct Merged {
 // `parts`: files of studies, in any order, which may come from anyone and are only read. A cell
 // that several of them have must be the same bits in all; one that failed in some and is done in
 // another is done. InputError, with nothing written, for parts of other settings, data or programs,
-// with the difference; for parts that are missing, with their names, unless they may; and for a
-// target that is there. The target is there whole or not at all.
+// with the difference; for parts and cells that are missing, with their names, unless they may; and
+// for a target that is there, or the journal of one that was. The target is there whole or not at
+// all, and no study can be begun there meanwhile.
 Merged merge(const std::vector<std::filesystem::path>& parts, const std::filesystem::path& target,
              const MergeSettings& settings, const Log& log, const Stop& stop = {});
 

@@ -42,7 +42,9 @@ struct Task {
   TaskKind kind = TaskKind::cell;
   std::string market;  // content_hash of the bytes of its TaskMarket
   // Of a backtest, by the names and in the texts of flags, k and seed among them, with what files
-  // say in place of their names. A setting that is not here has its default.
+  // say in place of their names. A setting that is not here has its default. They mean what they
+  // would in a file, so that a task, a method's settings in a study and a file that was printed
+  // find the same.
   std::vector<std::pair<std::string, std::string>> settings;
   // Of a cell that learns: what the training and the foresight that it shares have found.
   std::shared_ptr<const backtest::Expectations> expectations = {};
@@ -53,6 +55,7 @@ struct Task {
 struct Result {
   std::string task;      // task_hash of what was done
   std::string failure;   // why it could not be done; "": it could
+  std::string blas;      // of the worker: names the kernels that it has for its CPU
   double seconds = 0.0;  // that it took
   std::optional<backtest::Expectations> expectations = {};  // of a training
   std::optional<backtest::Run> oracle = {};                 // what a regret asks of it
