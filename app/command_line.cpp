@@ -167,8 +167,11 @@ settings::Values resolve(const CLI::App& given) {
   const auto text = [&](const Setting& setting) {
     const CLI::Option* option = given.get_option("--" + std::string(setting.name));
     if (option->count() == 0) return std::optional<std::string>();
-    return std::optional(may_repeat(setting) ? fmt::format("{}", fmt::join(option->results(), ","))
-                                             : option->results().back());
+    if (!may_repeat(setting)) return std::optional(option->results().back());
+    // Parts are paths, each an argument of its own, whatever stands in it.
+    if (setting.commands == settings::merge)
+      return std::optional(settings::write(setting, option->results()));
+    return std::optional(fmt::format("{}", fmt::join(option->results(), ",")));
   };
   if (const auto file = text(settings::find("config"))) {
     values.set_flag("config", *file);

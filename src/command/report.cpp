@@ -135,6 +135,14 @@ Keys<Table> table_keys() {
   };
 }
 
+std::vector<std::string> warnings_of_part(const study::Results& results) {
+  if (results.shard.whole()) return {};
+  return {
+      fmt::format("this is part {} of {} of a study, and not all of it; ‹sharpen merge› puts "
+                  "parts together",
+                  results.shard.part, results.shard.of)};
+}
+
 Keys<ReportAnswer> report_keys() {
   const auto count = [](study::CellState state) {
     return [state](const ReportAnswer& r) {
@@ -160,7 +168,8 @@ Keys<ReportAnswer> report_keys() {
         {"findings", "sentences on what stands out", &ReportAnswer::findings},
         list<ReportAnswer>("tables", "the tables that have rows, or those asked for by `--table`",
                            table_keys(), &ReportAnswer::tables),
-        {"warnings", kWarningsMeaning, [](auto&) { return Json::array(); }}}});
+        {"warnings", kWarningsMeaning,
+         [](auto& r) { return plain(warnings_of_part(r.study->results)); }}}});
 }
 
 }  // namespace
@@ -239,6 +248,7 @@ ReportAnswer report_answer(const Values& values, const Control& control, const L
       report_of(read_study(values, file.string(),
                            page ? study::Detail::all : study::Detail::returns, control, log),
                 format, names);
+  for (const std::string& warning : warnings_of_part(answer.study->results)) log.warning(warning);
   answer.out = out.string();
   if (!out.empty()) write_file(out, answer.text);
   return answer;

@@ -296,6 +296,11 @@ std::string headline(const Results& results, const Summary& summary) {
 
 std::vector<std::string> findings(const Results& results, const Summary& summary) {
   std::vector<std::string> out;
+  if (!results.shard.whole())
+    out.push_back(fmt::format(
+        "This is part {} of {} of a study: its figures are of that part, and the cells of the "
+        "others are missing. `sharpen merge` puts parts together.",
+        results.shard.part, results.shard.of));
   if (count(results, CellState::done) == 0) {
     out.emplace_back("No cell of this study is done, so there is nothing to compare.");
     add_warnings(results, out);
