@@ -141,7 +141,7 @@ TEST(LimitsOfSolve, WhatIsWrongIsNamed) {
                 "allow more names (-k)"));
   EXPECT_THAT(
       refusal({"--long-only", "--optimizer", "sdr"}),
-      HasSubstr("optimizer = sdr keeps no limits; use oscar, symmetric, greedy, swap or exact"));
+      HasSubstr("optimizer = sdr keeps no limits; use oscar, symmetric, greedy, swap, pairs or exact"));
   EXPECT_THAT(refusal({"--max-weight", "0.3", "--sizing", "gross"}), HasSubstr("no convex set"));
   EXPECT_THAT(refusal({"--long-only", "--sizing", "volatility", "--objective", "sharpe"}),
               HasSubstr("leave one of them out"));

@@ -156,7 +156,7 @@ TEST(Predict, SizesAsAsked) {
     EXPECT_EQ(desk.predict({"--optimizer", optimizer, "--explain"})["optimizer"], optimizer);
   desk.expect_refusal({"--optimizer", "equal"},
                       "optimizer = equal cannot decide for a model; use oscar, symmetric, greedy, "
-                      "swap or exact");
+                      "swap, pairs or exact");
 }
 
 TEST(Predict, FindsTheColumnsByNameInAnyOrder) {
