@@ -47,7 +47,7 @@ bench: ## build and run the benchmarks, measure hostile inputs and the size of t
 	@tools/bounds build/release/bin/sharpen
 	@tools/size
 
-peers: ## install the packages one would use instead, and measure against them (75 minutes)
+peers: ## install the packages one would use instead, and measure against them (40 minutes)
 	@tools/setup build python
 	@bench/peers/run
 
