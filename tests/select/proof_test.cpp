@@ -103,8 +103,13 @@ TEST_P(MissedBySwap, IsFoundWithoutAProof) {
 }
 INSTANTIATE_TEST_SUITE_P(Design, MissedBySwap,
                          ::testing::Values(Optimum{"ff49", 5, .311229, {}},
+                                           Optimum{"ff100", 5, .494115, {}},
+                                           Optimum{"ff100", 10, .555718, {}},
+                                           Optimum{"ff100", 20, .624098, {}},
+                                           Optimum{"port2", 10, .441745, {}},
+                                           Optimum{"port2", 20, .530182, {}},
                                            Optimum{"port3", 10, .403295, {}},
-                                           Optimum{"port2", 20, .530182, {}}));
+                                           Optimum{"port3", 20, .467770, {}}));
 
 TEST(Exact, FindsNothingWorseThanSwapAndNothingBetterThanTheBest) {
   Problems problems(17);
