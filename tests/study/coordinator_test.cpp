@@ -206,9 +206,14 @@ TEST(Coordinator, ALateResultOfALostTaskIsWelcome) {
 
 TEST(Coordinator, ALateFailureOfALostTrainingEndsItOnce) {
   Cluster cluster;
-  const auto first = cluster->next();
+  auto first = cluster->next();
+  // Which is the most urgent one depends on how long each is thought to take.
+  while (first && task_from_bytes(first->task).kind != TaskKind::training) {
+    cluster->put(first->number, cluster.done(*first));
+    first = cluster->next();
+  }
+  ASSERT_TRUE(first);
   const Task task = task_from_bytes(first->task);
-  ASSERT_EQ(task.kind, TaskKind::training);
   cluster->lost(first->number, "it took too long");
   Result failed;
   failed.task = task_hash(task);
