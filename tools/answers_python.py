@@ -206,7 +206,7 @@ def study():
         tell(label, lambda: made.cells.drop(columns="seconds"))
         tell("returns", lambda: made.returns)
         tell("warnings", lambda: made.warnings)
-        tell("tally", lambda: {k: v for k, v in made.tally.items() if k != "seconds"})
+        tell("tally", lambda: {k: v for k, v in made.tally.items() if k not in ("seconds", "worker_seconds")})
 
     everything("cells", made)
     everything("again", sharpen.study({"small": small}, **grid, out="grid"))
