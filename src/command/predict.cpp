@@ -132,8 +132,11 @@ void ask_members(const solve::OptimizerInfo& optimizer, const solve::OptimizerSe
     prediction.unit = unit_of(prediction.mu, q);
   }
   const std::vector<Index> samples(at(members), 0);
+  // Only how far they are apart is wanted of them, and no proof, which takes its time each time.
+  const solve::OptimizerInfo& quick =
+      optimizer.selects ? solve::optimizer_named(select::name(*optimizer.selects)) : optimizer;
   prediction.spread = learn::member_spread(
-      solve::decide_batch(optimizer, settings, k, *prediction.risk, samples, mu, threads, control,
+      solve::decide_batch(quick, settings, k, *prediction.risk, samples, mu, threads, control,
                           prediction.limits ? &*prediction.limits : nullptr));
 }
 

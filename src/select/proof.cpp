@@ -22,8 +22,10 @@ namespace {
 using layer::Objective;
 
 constexpr double kRoom = 1.01;  // for the rounding of a gap
-// Disturbed starts of the search: before a proof, whose tree goes on with it, and alone.
+// Disturbed starts of the search: before a proof, whose tree goes on with it, and alone. Fewer
+// where each takes long: some exchanges, of n k^2 operations each.
 constexpr int kStartsOfProof = 30, kStartsAlone = 200;
+constexpr double kMostOperations = 3e8;
 // Supports, all of which may have to be looked at where Sigma itself is singular to rounding.
 constexpr double kMostSingular = 1e6;
 // Of the return, what risk that is allowed and not used may cost in its bound.
@@ -72,6 +74,7 @@ struct ExactSelector::Work {
   void begin(const risk::Risk& of, Index of_sample, ConstVec signal, const layer::Limits* under);
   void search(std::span<const Index> start, Portfolio& out, const Stop& stop);
   bool solve_on(std::span<const Index> K, Portfolio& to);
+  bool asks_for_more_than(std::span<const Index> K) const;
   bool read(const Portfolio& out, Proof& to);
   bool is_largest_return(const Portfolio& out, Proof& to);
   void look_further(Portfolio& out, int starts, const Stop& stop, const ProofClock& clock);
@@ -145,6 +148,19 @@ bool ExactSelector::Work::solve_on(std::span<const Index> K, Portfolio& to) {
   return to.outcome.solved() && static_cast<Index>(to.support.size()) <= settings.k;
 }
 
+// Whether names that the limits ask for are too many besides these: the kernel then finds nothing,
+// which says nothing of the direction that larger and larger portfolios tend to.
+bool ExactSelector::Work::asks_for_more_than(std::span<const Index> K) const {
+  if (plain()) return false;
+  auto count = static_cast<Index>(K.size());
+  for (Index i = 0; i < n; ++i) {
+    const bool asked = (!limits->lower.empty() && limits->lower[at(i)] > 0.0) ||
+                       (!limits->upper.empty() && limits->upper[at(i)] < 0.0);
+    if (asked && std::find(K.begin(), K.end(), i) == K.end()) ++count;
+  }
+  return count > settings.k;
+}
+
 // The problem in the terms of the proof. False if nothing can be proved of it.
 bool ExactSelector::Work::read(const Portfolio& out, Proof& to) {
   reading = {};
@@ -161,12 +177,11 @@ bool ExactSelector::Work::read(const Portfolio& out, Proof& to) {
       reading.gamma = 1.0 / theta;
       // Where the risk that is allowed is not used up, its price is zero; nearly so will do.
       const double least = kSlackPrice * std::abs(reached(out)) / (reading.sigma * reading.sigma);
-      if (!(reading.gamma > least)) reading.gamma = least;
+      if (!(reading.gamma > least) || out.outcome.note == Note::below_risk) reading.gamma = least;
       if (!(reading.gamma > 0.0 && std::isfinite(reading.gamma))) return false;
     }
     rows = rows_of_limits(*limits, objective.kind, reading.gamma, n, settings.k);
   }
-  to.of_sharpe = reading.objective == Objective::sharpe;
   to.dropped = rows.dropped;
   read_problem(*risk, sample, mu, rows, settings.k, problem);
   reading.unit = problem.value_unit;
@@ -182,7 +197,8 @@ bool ExactSelector::Work::read(const Portfolio& out, Proof& to) {
 // is a linear problem. True if that proves the portfolio; its bound is kept in any case.
 bool ExactSelector::Work::is_largest_return(const Portfolio& out, Proof& to) {
   linear_bound = kInfinity;
-  if (plain() || settings.objective.kind != Objective::expected_return || !out.outcome.solved())
+  if (plain() || settings.objective.kind != Objective::expected_return ||
+      !(out.outcome.solved() || out.outcome.status == Status::no_signal))
     return false;
   linear_bound = largest_return(*limits, *risk, sample, mu, settings.k);
   to.bound = std::max(linear_bound, to.reached);
@@ -196,6 +212,8 @@ void ExactSelector::Work::look_further(Portfolio& out, int starts, const Stop& s
                                        const ProofClock& clock) {
   if (!plain() || settings.k == n) return;
   exchanges.emplace(problem, net_positive());
+  const auto k = static_cast<double>(settings.k);
+  starts = std::min(starts, static_cast<int>(kMostOperations / (static_cast<double>(n) * k * k)));
   std::vector<Index> K = out.support;
   for (Index j = 0; static_cast<Index>(K.size()) < settings.k; ++j)
     if (std::find(K.begin(), K.end(), j) == K.end()) K.push_back(j);
@@ -227,10 +245,11 @@ void ExactSelector::Work::prove(const Threads& threads, const Stop& stop, const 
   tree_settings.plain = plain();
   tree_settings.give_up = [&] { return (stop && stop()) || clock.is_over(); };
   ProofTree tree(problem, tree_settings, threads);
-  const double V = out.outcome.solved() ? reading.V_of(reached(out)) : 0.0;
+  const double V = reading.V_of(out.outcome.solved() ? reached(out) : 0.0);
   const bool done = tree.run(V, [&](std::span<const Index> K) -> std::optional<double> {
     if (!solve_on(K, trial)) {
-      const bool none = trial.outcome.status == Status::infeasible && to.dropped.empty();
+      const bool none = trial.outcome.status == Status::infeasible && to.dropped.empty() &&
+                        !asks_for_more_than(K);
       return none ? std::nullopt : std::optional(-kInfinity);
     }
     const double found = takes_too_much(trial) ? -kInfinity : reading.V_of(reached(trial));
@@ -244,7 +263,7 @@ void ExactSelector::Work::prove(const Threads& threads, const Stop& stop, const 
   to.bound = std::max(std::min(reading.value_of(tree.bound()), linear_bound), to.reached);
   // Where nothing earns, what is left of the bound is rounding.
   const bool nothing = !(V > 0.0) && tree.bound() <= 2.0 * problem.smallest &&
-                       reading.objective == Objective::sharpe;
+                       reading.objective != Objective::expected_return;
   if (nothing) to.bound = 0.0;
   to.end = (nothing && !(to.reached < 0.0)) || to.gap() <= kRoom * ProofSettings::kExact
                ? ProofEnd::optimal
@@ -270,11 +289,13 @@ void ExactSelector::run(const risk::Risk& risk, Index sample, ConstVec mu,
   const ProofClock clock(work.proof.seconds);
   work.begin(risk, sample, mu, limits);
   proof = {};
+  proof.of_sharpe = work.plain() || work.settings.objective.kind == Objective::sharpe;
   work.search(start, out, work.proof.answers_when_stopped ? Stop() : stop);
   const Status status = out.outcome.status;
   proof.reached = out.outcome.solved() ? work.reached(out) : 0.0;
   if (status == Status::invalid_input || status == Status::infeasible || !all_finite(mu)) {
     proof.bound = kNaN;
+    proof.end = ProofEnd::gap;
     return;
   }
   if (exponent_of(mu) == kSilent && limits == nullptr) {
@@ -282,11 +303,12 @@ void ExactSelector::run(const risk::Risk& risk, Index sample, ConstVec mu,
     return;
   }
   proof.bound = kInfinity;
-  if (!work.read(out, proof)) {
+  const bool readable = work.read(out, proof);
+  if (work.is_largest_return(out, proof)) return;
+  if (!readable) {
     proof.end = ProofEnd::gap;
     return;
   }
-  if (work.is_largest_return(out, proof)) return;
   work.look_further(out, kStartsOfProof, stop, clock);
   work.prove(threads, stop, clock, out, proof);
 }

@@ -124,9 +124,10 @@ bool ProofSearch::best_exchange(double value, Index& out, Index& in) const {
   return out >= 0;
 }
 
-double ProofSearch::exchange(std::vector<Index>& K) {
+double ProofSearch::exchange(std::vector<Index>& K, const Stop& stop) {
   double now = value(K);
   for (int i = 0; i < kMostExchanges; ++i) {
+    ask(stop);
     Index out = -1, in = -1;
     if (!load(K) || !best_exchange(now, out, in)) return now;
     const Index before = K[at(out)];
@@ -229,12 +230,12 @@ bool ProofSearch::exchange_two(std::vector<Index>& K, double now) {
 
 double ProofSearch::run(std::vector<Index>& K, int starts, const Stop& stop) {
   const Index n = problem_.n;
-  double best = exchange(K);
+  double best = exchange(K, stop);
   const auto improve = [&](std::vector<Index>& support, double now) {
     ask(stop);
     while (exchange_two(support, now)) {
       ask(stop);
-      now = exchange(support);
+      now = exchange(support, stop);
     }
     return now;
   };
@@ -254,7 +255,7 @@ double ProofSearch::run(std::vector<Index>& K, int starts, const Stop& stop) {
       const auto out = static_cast<std::size_t>(random.below(static_cast<std::uint64_t>(k)));
       if (std::find(disturbed.begin(), disturbed.end(), in) == disturbed.end()) disturbed[out] = in;
     }
-    double now = exchange(disturbed);
+    double now = exchange(disturbed, stop);
     const bool back = std::abs(now - best) <= (kGrown - 1.0) * best;  // at what it came from
     if (now > kNear * best && !back) now = improve(disturbed, now);
     if (now > best * kGrown) {

@@ -17,8 +17,9 @@ class ProofSearch {
   ProofSearch(const ProofProblem& problem, bool net_positive);
 
   double value(std::span<const Index> K);
-  // Exchanges one for one while the value grows, which it returns.
-  double exchange(std::vector<Index>& K);
+  // Exchanges one for one while the value grows, which it returns. Throws Interrupted once `stop`
+  // says so; K is then as far as it has come.
+  double exchange(std::vector<Index>& K, const Stop& stop = {});
   // The same, and two for two where that is affordable, from K and from `starts` disturbed ones.
   // Throws Interrupted once `stop` says so.
   double run(std::vector<Index>& K, int starts, const Stop& stop);

@@ -195,7 +195,13 @@ void ProofTree::Worker::round_to_support(const ProofNode& node, double value, Fo
   });
   support = node.in;
   for (Index a = 0; a < choose; ++a) support.push_back(node.open[at(order[at(a)] - first)]);
-  if (search && !(search->exchange(support) > value * (1.0 + 1e-12) + problem.smallest)) return;
+  try {
+    if (search &&
+        !(search->exchange(support, settings.give_up) > value * (1.0 + 1e-12) + problem.smallest))
+      return;
+  } catch (const Interrupted&) {
+    return;
+  }
   std::sort(support.begin(), support.end());
   found.supports.push_back({support, -kInfinity});
 }

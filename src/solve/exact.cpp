@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -44,6 +45,7 @@ class ExactOptimizer : public Optimizer {
     }
     row_ = problem.row;
     check_size("exact", problem.n);
+    const auto begin = std::chrono::steady_clock::now();
     if (!out.proof) out.proof.emplace();
     select::Proof& proof = *out.proof;
     selector_->run(*problem.risk, problem.sample, problem.mu, problem.limits, names_,
@@ -52,20 +54,23 @@ class ExactOptimizer : public Optimizer {
     names_ = out.portfolio.support;
     out.certified = proof.end == select::ProofEnd::optimal;
     out.bound = baseline::bound_of(proof);
-    if (settings_.proof.seconds > 0.0) compare_bounds(problem, out);
+    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - begin;
+    if (settings_.proof.seconds > 0.0)
+      compare_bounds(problem, past.count() < settings_.proof.seconds, out);
   }
 
  private:
   // Where the tree has not come far another bound may be smaller, one that takes no time to speak
   // of. Not for what is repeated day by day, of which only proofs count.
-  void compare_bounds(const Problem& problem, Answer& out) const {
+  void compare_bounds(const Problem& problem, bool time_left, Answer& out) const {
     constexpr Index kQuick = 1000, kQuickSdp = 200;
     select::Proof& proof = *out.proof;
     const bool some = std::isfinite(proof.bound);
     if (!out.bound || std::isnan(proof.bound) || proof.bound == 0.0 || problem.n > kQuick ||
         proof.gap() <= std::max(settings_.proof.gap, 1e-6))
       return;
-    baseline::BoundSettings bound{.k = problem.k, .bound = baseline::Bound::perspective, .sdr = {}};
+    baseline::BoundSettings bound{
+        .k = problem.k, .bound = baseline::Bound::perspective, .sdr = {}, .stop = problem.stop};
     const auto take = [&](baseline::Bound which) {
       bound.bound = which;
       const baseline::SharpeBound other = baseline::net_upper_bound(
@@ -75,8 +80,12 @@ class ExactOptimizer : public Optimizer {
       proof.bound = std::max(other.sharpe, proof.reached);
       out.bound->sharpe = proof.bound;
     };
-    take(baseline::Bound::perspective);
-    if (!some && problem.n <= kQuickSdp) take(baseline::Bound::sdp);
+    try {
+      take(baseline::Bound::perspective);
+      if (!some && time_left && problem.n <= kQuickSdp) take(baseline::Bound::sdp);
+    } catch (const Interrupted&) {
+      if (!settings_.proof.answers_when_stopped) throw;
+    }
   }
 
   OptimizerSettings settings_;

@@ -189,6 +189,16 @@ baseline::Bound bound_of(const std::string& text) {
                                  : best;
 }
 
+// Whether no portfolio that keeps the limits is net short.
+bool keeps_net(const layer::Limits& limits) {
+  const auto is_not_short = [](double lower) { return lower >= 0.0; };
+  if (!limits.lower.empty() && std::ranges::all_of(limits.lower, is_not_short)) return true;
+  return std::ranges::any_of(limits.rows, [](const layer::LimitRow& row) {
+    return row.lower >= 0.0 &&
+           std::ranges::all_of(row.coefficients, [](double a) { return a == 1.0; });
+  });
+}
+
 // The smaller of what the optimizer has proved and what is asked for.
 void certify(const Values& values, const OptimizerSettings& settings, const Problem& problem,
              Solution& solution) {
@@ -202,10 +212,15 @@ void certify(const Values& values, const OptimizerSettings& settings, const Prob
                                 .threads = problem.threads,
                                 .stop = problem.stop};
   bound.sdr.gap = settings.sdr_gap;
-  // Under the other objectives weights have a scale, and Sharpe ratios do not.
-  if (settings.objective.kind == layer::Objective::sharpe) bound.limits = problem.limits;
-  const baseline::SharpeBound asked = baseline::net_upper_bound(
-      *solution.input.risk, 0, solution.input.mu, solution.settings.net, bound);
+  // Under the other objectives weights have a scale, and Sharpe ratios do not: what is left of the
+  // limits is whether they allow to be net short.
+  layer::Net net = solution.settings.net;
+  if (settings.objective.kind == layer::Objective::sharpe)
+    bound.limits = problem.limits;
+  else if (problem.limits != nullptr)
+    net = keeps_net(*problem.limits) ? layer::Net::positive : layer::Net::any;
+  const baseline::SharpeBound asked =
+      baseline::net_upper_bound(*solution.input.risk, 0, solution.input.mu, net, bound);
   if (!solution.bound || !solution.proof || asked.sharpe < solution.bound->sharpe)
     solution.bound = asked;
   // Near singularity a Sharpe ratio is itself rounded by more than the bound may be.

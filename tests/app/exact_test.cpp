@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -60,8 +61,10 @@ TEST_F(Exactly, SolveSaysWhatIsProvedAndWhyItStopped) {
 
 TEST_F(Exactly, TheTimeIsKeptAndCtrlCGivesWhatIsProvedByThen) {
   const std::string file = prices(300, 130);
+  const auto begin = std::chrono::steady_clock::now();
   const json late = answer_to(
       {"solve", "--prices", file, "-k", "15", "--optimizer", "exact", "--time-limit", ".3"});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
   EXPECT_EQ(late["stopped"], "time");
   EXPECT_GE(late["sharpe_upper_bound"], late["sharpe"]);
   const pid_t child = testing::start_program(
@@ -72,6 +75,24 @@ TEST_F(Exactly, TheTimeIsKeptAndCtrlCGivesWhatIsProvedByThen) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// Sharpe ratios of portfolios that may be net short are bounded by those of all of these.
+TEST_F(Exactly, CertifiesWhatLimitsAllowToBeNetShort) {
+  const std::string mean = folder_.file("m.csv", "asset,mean\nA,-0.001\nB,-0.002\nC,-0.0005\n");
+  const std::string cov = folder_.file(
+      "c.csv", ",A,B,C\nA,0.0004,0.0001,0\nB,0.0001,0.0009,0.0002\nC,0,0.0002,0.0003\n");
+  const std::string limits =
+      folder_.file("l.toml", "min_weight = -1\nmax_weight = 1\nmin_net = -2\n");
+  for (const std::string objective : {"return", "utility"})
+    for (const std::string bound : {"best", "branch", "perspective"}) {
+      const json found =
+          answer_to({"solve", "--mean", mean, "--cov", cov, "-k", "2", "--limits", limits,
+                     "--objective", objective, "--certify", "--bound", bound});
+      EXPECT_LT(found["net_exposure"].get<double>(), 0.0);
+      EXPECT_GE(found["sharpe_upper_bound"], found["sharpe"]) << objective << ", " << bound;
+      EXPECT_LE(found["share_of_bound"].get<double>(), 1.0);
+    }
 }
 
 TEST_F(Exactly, BacktestsAndStudiesCountTheDecisionsThatAreProved) {

@@ -218,6 +218,55 @@ TEST(ExactUnderLimits, CallsNothingProvedWhereNothingEarns) {
   EXPECT_TRUE(std::isinf(found.proof.gap()));
 }
 
+// A name that is held in a fixed amount does not count beside a direction without net position, so
+// that names on which the kernel finds no portfolio of k may still have the better direction.
+TEST(ExactUnderLimits, DoesNotDismissDirectionsBesideAFixedName) {
+  MatrixXd Sigma(4, 4);
+  Sigma << 3.31, 1.62, .32, -.65, 1.62, 2.89, -.4, -.63, .32, -.4, 2.32, .49, -.65, -.63, .49, 2.35;
+  Sigma *= 1e-4;
+  VectorXd mu(4);
+  mu << -.0004, -.0009, -.0007, .0007;
+  layer::Limits limits;
+  limits.lower.assign(4, -layer::kUnlimited);
+  limits.upper.assign(4, layer::kUnlimited);
+  limits.lower[0] = limits.upper[0] = -0.3;
+  const Proved found = prove(*exact_risk(Sigma), mu, 2, Net::positive, unhurried(), 1, &limits, {},
+                             {.kind = Objective::sharpe});
+  EXPECT_GE(found.proof.bound, 0.0728810);  // of names 2 and 3, one against the other
+  EXPECT_TRUE(found.proof.end != ProofEnd::optimal || found.portfolio.sharpe > 0.07288);
+}
+
+// Where the risk that is allowed is not used up, the bound does not grow with it.
+TEST(ExactUnderLimits, BoundsAReturnWhateverRiskIsLeft) {
+  const MatrixXd Sigma = (MatrixXd(2, 2) << 4e-4, 1e-4, 1e-4, 9e-4).finished();
+  const VectorXd mu = (VectorXd(2) << .0016, -.0006).finished();
+  layer::Limits limits;
+  limits.lower.assign(2, -0.5);
+  limits.rows.push_back({.name = "net", .coefficients = {1.0, 1.0}, .lower = 1.0, .upper = 1.0});
+  for (const double volatility : {0.3, 2.0, 20.0}) {
+    const Proved found = prove(*exact_risk(Sigma), mu, 1, Net::positive, unhurried(), 1, &limits,
+                               {}, {.kind = Objective::expected_return, .volatility = volatility});
+    EXPECT_EQ(found.portfolio.outcome.note, Note::below_risk);
+    EXPECT_GE(found.proof.bound, 0.0016 * (1.0 - 1e-12));
+    EXPECT_LE(found.proof.bound, 0.0016 * (volatility > 10.0 ? 1.1 : 1.001)) << volatility;
+    EXPECT_FALSE(found.proof.of_sharpe);
+  }
+}
+
+TEST(ExactUnderLimits, ProvesThatNothingIsBetterThanCash) {
+  const MatrixXd Sigma = (MatrixXd(2, 2) << 4e-4, 1e-4, 1e-4, 9e-4).finished();
+  const VectorXd mu = (VectorXd(2) << -.001, -.002).finished();
+  layer::Limits limits;
+  limits.lower.assign(2, 0.0);
+  for (const Objective objective : {Objective::expected_return, Objective::utility}) {
+    const Proved found = prove(*exact_risk(Sigma), mu, 1, Net::positive, unhurried(), 1, &limits,
+                               {}, {.kind = objective, .volatility = 0.01, .risk_aversion = 5.0});
+    EXPECT_EQ(found.portfolio.outcome.status, Status::no_signal);
+    EXPECT_EQ(found.proof.bound, 0.0);
+    EXPECT_EQ(found.proof.end, ProofEnd::optimal);
+  }
+}
+
 TEST(ExactUnderLimits, ProvesLongOnlyPortfoliosOfRealMarkets) {
   for (const char* name : {"port1", "port2", "ff100"}) {
     const auto data = sharpen::testing::real_moments(name);

@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cmath>
+#include <numeric>
 
 #include "select/proof_reference.hpp"
+#include "select/proof_search.hpp"
 #include "sharpen/base/error.hpp"
 #include "support/real_moments.hpp"
 
@@ -101,15 +103,12 @@ TEST_P(MissedBySwap, IsFoundWithoutAProof) {
   EXPECT_LT(swap.sharpe, known.sharpe - 1e-5);
   EXPECT_NEAR(found_without_proof(*risk, data->mu, known.k, Net::any).sharpe, known.sharpe, 6e-7);
 }
-INSTANTIATE_TEST_SUITE_P(Design, MissedBySwap,
-                         ::testing::Values(Optimum{"ff49", 5, .311229, {}},
-                                           Optimum{"ff100", 5, .494115, {}},
-                                           Optimum{"ff100", 10, .555718, {}},
-                                           Optimum{"ff100", 20, .624098, {}},
-                                           Optimum{"port2", 10, .441745, {}},
-                                           Optimum{"port2", 20, .530182, {}},
-                                           Optimum{"port3", 10, .403295, {}},
-                                           Optimum{"port3", 20, .467770, {}}));
+INSTANTIATE_TEST_SUITE_P(
+    Design, MissedBySwap,
+    ::testing::Values(Optimum{"ff49", 5, .311229, {}}, Optimum{"ff100", 5, .494115, {}},
+                      Optimum{"ff100", 10, .555718, {}}, Optimum{"ff100", 20, .624098, {}},
+                      Optimum{"port2", 10, .441745, {}}, Optimum{"port2", 20, .530182, {}},
+                      Optimum{"port3", 10, .403295, {}}, Optimum{"port3", 20, .467770, {}}));
 
 TEST(Exact, FindsNothingWorseThanSwapAndNothingBetterThanTheBest) {
   Problems problems(17);
@@ -137,6 +136,25 @@ TEST(Exact, FindingWithoutAProofCanBeInterrupted) {
   Portfolio out;
   ExactSelector selector(at_most(4, Net::any), {}, 12);
   EXPECT_THROW(selector.find(*risk, 0, view(mu), nullptr, out, [] { return true; }), Interrupted);
+}
+
+// Where every exchange of names takes its time, each of them asks.
+TEST(Exact, ItsSearchAsksBetweenExchanges) {
+  const Index n = 120, k = 40;
+  Problems problems(8);
+  const MatrixXd Sigma = sharpen::testing::naive_covariance(problems.returns(90, n), 0.1);
+  const VectorXd mu = problems.vector(n);
+  const auto risk = exact_risk(Sigma);
+  ProofProblem problem;
+  read_problem(*risk, 0, view(mu), rows_of_net(n, false), k, problem);
+  ProofSearch search(problem, false);
+  Support K(static_cast<std::size_t>(k));
+  std::iota(K.begin(), K.end(), Index{0});
+  const double before = search.value(K);
+  int asked = 0;
+  EXPECT_THROW(search.exchange(K, [&] { return ++asked > 3; }), Interrupted);
+  EXPECT_EQ(asked, 4);
+  EXPECT_GT(search.value(K), before);  // K is as far as it has come
 }
 
 // A problem of a size that takes some tens of nodes.
