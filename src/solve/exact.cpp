@@ -54,15 +54,16 @@ class ExactOptimizer : public Optimizer {
     names_ = out.portfolio.support;
     out.certified = proof.end == select::ProofEnd::optimal;
     out.bound = baseline::bound_of(proof);
-    const std::chrono::duration<double> past = std::chrono::steady_clock::now() - begin;
-    if (settings_.proof.seconds > 0.0)
-      compare_bounds(problem, past.count() < settings_.proof.seconds, out);
+    if (settings_.proof.seconds == 0.0) return;
+    const auto end = begin + std::chrono::duration<double>(settings_.proof.seconds);
+    compare_bounds(
+        problem, [&] { return std::chrono::steady_clock::now() >= end; }, out);
   }
 
  private:
   // Where the tree has not come far another bound may be smaller, one that takes no time to speak
   // of. Not for what is repeated day by day, of which only proofs count.
-  void compare_bounds(const Problem& problem, bool time_left, Answer& out) const {
+  void compare_bounds(const Problem& problem, const Stop& is_over, Answer& out) const {
     constexpr Index kQuick = 1000, kQuickSdp = 200;
     select::Proof& proof = *out.proof;
     const bool some = std::isfinite(proof.bound);
@@ -82,9 +83,10 @@ class ExactOptimizer : public Optimizer {
     };
     try {
       take(baseline::Bound::perspective);
-      if (!some && time_left && problem.n <= kQuickSdp) take(baseline::Bound::sdp);
+      bound.stop = [&] { return is_over() || (problem.stop && problem.stop()); };
+      if (!some && !is_over() && problem.n <= kQuickSdp) take(baseline::Bound::sdp);
     } catch (const Interrupted&) {
-      if (!settings_.proof.answers_when_stopped) throw;
+      if (!settings_.proof.answers_when_stopped && problem.stop && problem.stop()) throw;
     }
   }
 
