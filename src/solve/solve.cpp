@@ -212,6 +212,7 @@ void certify(const Values& values, const OptimizerSettings& settings, const Prob
                                 .threads = problem.threads,
                                 .stop = problem.stop};
   bound.sdr.gap = settings.sdr_gap;
+  if (solution.proof && solution.proof->of_sharpe) bound.proof.nodes = 1;  // its tree has grown
   // Under the other objectives weights have a scale, and Sharpe ratios do not: what is left of the
   // limits is whether they allow to be net short.
   layer::Net net = solution.settings.net;
@@ -228,6 +229,8 @@ void certify(const Values& values, const OptimizerSettings& settings, const Prob
   const double reached = solution.portfolio.sharpe;
   if (reached > solution.bound->sharpe && reached <= solution.bound->sharpe * (1.0 + kRounded))
     solution.bound->sharpe = reached;
+  if (solution.proof && solution.proof->of_sharpe)
+    solution.proof->bound = std::max(solution.bound->sharpe, solution.proof->reached);
 }
 
 }  // namespace
