@@ -7,9 +7,13 @@
 namespace sharpen {
 
 BuildInfo build_info() {
-  std::string blas = openblas_get_config();
-  while (blas.ends_with(' ')) blas.pop_back();
-  return {SHARPEN_VERSION, SHARPEN_COMPILER, SHARPEN_BUILD_TYPE, blas};
+  // Asked for once: OpenBLAS writes its answer into one buffer, whoever else is reading it.
+  static const std::string kBlas = [] {
+    std::string blas = openblas_get_config();
+    while (blas.ends_with(' ')) blas.pop_back();
+    return blas;
+  }();
+  return {SHARPEN_VERSION, SHARPEN_COMPILER, SHARPEN_BUILD_TYPE, kBlas};
 }
 
 std::string cpu_kind() {
