@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "base/blas_kernels.hpp"
 #include "sharpen/base/error.hpp"
 
 #if defined(SHARPEN_ANNOTATE_THREADS)
@@ -32,6 +33,9 @@ namespace sharpen {
 namespace {
 
 constexpr int kMostThreads = 1024;
+
+// When the program or the module is loaded, and before it does anything.
+[[maybe_unused]] const bool kMended = mend_blas_kernels();
 
 // Tells the sanitizer at the end of a scope, however it ends: bodies may throw.
 struct TellAtEnd {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -21,6 +22,15 @@ TEST(BuildInfo, IsTheSameForAllWhoAskAtOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(others, 0);
+}
+
+// Not those of a processor of 2004, which are slow and depend on where numbers lie.
+TEST(BuildInfo, BlasKernelsAreThoseOfTheProcessor) {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+    GTEST_SKIP() << "an older processor";
+  if (std::getenv("OPENBLAS_CORETYPE") != nullptr) GTEST_SKIP() << "OPENBLAS_CORETYPE is set";
+  EXPECT_EQ(build_info().blas.find("Prescott"), std::string::npos) << build_info().blas;
+  EXPECT_EQ(cpu_kind().find("Prescott"), std::string::npos) << cpu_kind();
 }
 
 }  // namespace
