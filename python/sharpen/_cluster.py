@@ -174,16 +174,19 @@ class _Run:
 
     def _take(self, ended: List[Ended]) -> None:
         stop: Optional[Exception] = None
+        # Where several are lost together, one that was not suspected before may have done it.
+        sure = all(self._out[found.handle].suspect for found in ended
+                   if found.handle in self._out and found.error is not None and found.deaths > 1)
         for found in ended:
             task = self._out.get(found.handle)
             if task is not None:  # else it came too late
-                stop = self._took(task, found) or stop
+                stop = self._took(task, found, sure) or stop
                 del self._out[found.handle]
         if stop is not None:
             raise stop
 
-    def _took(self, task: Task, found: Ended) -> Optional[Exception]:
-        """What the study has to stop for."""
+    def _took(self, task: Task, found: Ended, sure: bool) -> Optional[Exception]:
+        """What the study has to stop for. sure: a suspect that was lost is to blame for it."""
         if found.stop is not None:
             return found.stop
         if found.error is not None:
@@ -193,7 +196,7 @@ class _Run:
             if found.deaths > 1:
                 self._suspects.add(task.number)
             self._lose(task, f"its worker was lost: {in_brief(found.error)}",
-                       found.deaths if task.suspect else 1)
+                       found.deaths if task.suspect and sure else 1)
             return None
         kind, payload, program = _read(found.answer)
         if kind == _worker.RESULT and isinstance(payload, bytes):

@@ -340,9 +340,12 @@ class Together(Engine):
         pass
 
 
-def test_a_task_that_kills_its_workers_fails_alone_where_all_are_blamed(study, tmp_path, monkeypatch):
-    """And with a reason of its own."""
+@pytest.mark.parametrize("depth", [2, 3, 4, 6])
+def test_a_task_that_kills_its_workers_fails_alone_where_all_are_blamed(
+        study, tmp_path, monkeypatch, depth):
+    """And with a reason of its own, whoever was out together with whom."""
     engine = Together(lambda task: b"equal" in task)
+    engine.depth = depth
     monkeypatch.setattr(_cluster, "engine_of", lambda executor: engine)
     with pytest.warns(sharpen.SharpenWarning, match="2 of 8 cells failed"):
         found = study(tmp_path, executor="together")
