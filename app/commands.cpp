@@ -96,7 +96,8 @@ void run_backtest(const Values& values) {
       Progress progress;
       return command::backtest_answer(values, {}, log_of(values), control_of(progress));
     }();
-    if (folder) folder->write(command::backtest_files(answer), log_of(values), interrupted);
+    if (folder)
+      folder->write(command::backtest_files(answer, interrupted), log_of(values), interrupted);
     print_answer(values, answer, command::backtest_json, command::backtest_text);
   } catch (const Interrupted&) {
     throw Failure("interrupted; nothing was written");

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "base/csv.hpp"
 #include "base/input_file.hpp"
+#include "base/json_text.hpp"
 #include "market/calendar.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
@@ -150,7 +150,10 @@ std::string text_of(const json& metrics, std::string_view file, const char* key)
 }
 
 void parse_metrics(std::string_view text, std::string_view file, SavedRun& run) {
-  const json metrics = json::parse(text, nullptr, false);
+  const json metrics = parse_json(text);
+  if (metrics.is_discarded())
+    fail_at({file, 0, 0},
+            fmt::format("this is not JSON, or too long or nested too deep; {}", kRemedy));
   if (!metrics.is_object())
     fail_at({file, 0, 0}, fmt::format("this is not a JSON object; {}", kRemedy));
   if (metrics.contains("incomplete")) fail_incomplete(file);
@@ -211,11 +214,12 @@ std::string returns_csv(const Run& run, ConstVec delayed, ConstVec equal) {
   return out;
 }
 
-std::string weights_csv(const Run& run, std::span<const std::string> tickers) {
+std::string weights_csv(const Run& run, std::span<const std::string> tickers, const Stop& stop) {
   const std::vector<std::string> names = fields(tickers);
   const bool counted = !run.shares.empty();
   std::string out = counted ? "date,asset,weight,shares\n" : "date,asset,weight\n";
-  for (Index p = 0; p < run.periods(); ++p)
+  for (Index p = 0; p < run.periods(); ++p) {
+    ask(stop);
     for (Index i = run.weights_begin[at(p)]; i < run.weights_begin[at(p + 1)]; ++i) {
       const Position& held = run.weights[at(i)];
       out.append(run.dates[at(p)]).append(",");
@@ -224,15 +228,17 @@ std::string weights_csv(const Run& run, std::span<const std::string> tickers) {
       if (counted) out.append(",").append(trade::plain_number(run.shares[at(i)]));
       out.append("\n");
     }
+  }
   return out;
 }
 
-std::string trades_csv(const Run& run, std::span<const std::string> tickers) {
+std::string trades_csv(const Run& run, std::span<const std::string> tickers, const Stop& stop) {
   const std::vector<std::string> names = fields(tickers);
   const bool counted = !run.traded_shares.empty();
   std::string out =
       counted ? "date,asset,from,to,trade,price,shares\n" : "date,asset,from,to,trade\n";
-  for (Index p = 0; p < run.periods(); ++p)
+  for (Index p = 0; p < run.periods(); ++p) {
+    ask(stop);
     for (Index i = run.trades_begin[at(p)]; i < run.trades_begin[at(p + 1)]; ++i) {
       const Trade& traded = run.trades[at(i)];
       out.append(run.dates[at(p)]).append(",");
@@ -246,6 +252,7 @@ std::string trades_csv(const Run& run, std::span<const std::string> tickers) {
             .append(trade::plain_number(run.traded_shares[at(i)]));
       out.append("\n");
     }
+  }
   return out;
 }
 

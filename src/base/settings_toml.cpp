@@ -18,7 +18,7 @@ namespace sharpen::settings {
 
 namespace {
 
-constexpr std::size_t kDeepest = 16;  // no setting is more than three deep
+constexpr std::size_t kDeepest = 8;  // no setting is more than three deep
 
 // One past the end of the string that opens at `begin`, or of its line where it is not closed.
 std::size_t string_end(std::string_view text, std::size_t begin) {
@@ -241,7 +241,7 @@ std::string toml_escaped(std::string_view name, std::string_view text, bool brea
       out += c;
     }
   }
-  return out;
+  return json_escaped(out);  // TOML writes what steers a terminal as JSON does
 }
 
 }  // namespace

@@ -32,8 +32,10 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
-// The C1 controls, and marks that change the direction or the line of the text around them.
+// The C1 controls, and marks that change the direction or the line of the text around them, or are
+// not to be seen.
 bool steers_layout(std::string_view sequence) {
+  if (sequence == "\xD8\x9C" || sequence == "\xEF\xBB\xBF") return true;
   if (sequence.size() == 2)
     return sequence[0] == '\xC2' && static_cast<unsigned char>(sequence[1]) < 0xA0;
   if (sequence.size() != 3 || sequence[0] != '\xE2') return false;

@@ -112,9 +112,13 @@ std::vector<backtest::Position> held_after(const BacktestAnswer& answer) {
   std::vector<backtest::Position> out;
   if (run.ruined() || last == panel.dates.end()) return out;
   const ConstVec returns = panel.matrix().row(last - panel.dates.begin());
+  const auto begin = panel.tickers.begin(), end = panel.tickers.end();
+  auto column = begin;  // names are in the order of the panel: the next one is not far
   for (const backtest::Position& position : run.weights_of(run.periods() - 1)) {
-    const auto column = std::ranges::find(panel.tickers, answer.result.tickers[at(position.asset)]);
-    const double earned = returns[at(column - panel.tickers.begin())];
+    const std::string& ticker = answer.result.tickers[at(position.asset)];
+    column = std::find(column, end, ticker);
+    if (column == end) column = std::find(begin, end, ticker);
+    const double earned = returns[at(column - begin)];
     const double factor = 1.0 + (std::isfinite(earned) ? earned : 0.0);
     if (const double weight = position.weight * factor / growth; weight != 0.0)
       out.push_back({position.asset, weight});
@@ -233,15 +237,16 @@ OutputFolder backtest_folder(const settings::Values& values, const std::string& 
   return OutputFolder(folder, force, "backtest", std::move(names));
 }
 
-std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer) {
+std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer,
+                                                                const Stop& stop) {
   const backtest::Run& run = answer.result.run;
   const std::vector<std::string>& tickers = answer.result.tickers;
   // One by one: a list in braces would be copied, and these are the largest texts there are.
   std::vector<std::pair<std::string, std::string>> files;
   files.emplace_back("returns.csv", backtest::returns_csv(run, answer.result.delayed_returns,
                                                           answer.result.equal_returns));
-  files.emplace_back("weights.csv", backtest::weights_csv(run, tickers));
-  files.emplace_back("trades.csv", backtest::trades_csv(run, tickers));
+  files.emplace_back("weights.csv", backtest::weights_csv(run, tickers, stop));
+  files.emplace_back("trades.csv", backtest::trades_csv(run, tickers, stop));
   files.emplace_back("weights_last.csv", backtest::portfolio_csv(held_after(answer), tickers));
   files.emplace_back("positions.csv", backtest::last_positions_csv(run, tickers));
   if (!run.benchmark.empty()) files.emplace_back("benchmark.csv", backtest::benchmark_csv(run));

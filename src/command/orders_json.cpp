@@ -84,7 +84,7 @@ Keys<OrdersAnswer> orders_keys() {
                            not_traded_keys(), &OrdersAnswer::not_traded),
         list<OrdersAnswer>("positions", "what is held after the orders; as in `positions.csv`",
                            position_keys(), [](auto& a) { return a.positions.holdings; }),
-        {"warnings", kWarningsMeaning, &OrdersAnswer::warnings}}});
+        {"warnings", kWarningsMeaning, [](auto& a) { return plain(a.warnings); }}}});
 }
 
 }  // namespace

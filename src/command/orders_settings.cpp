@@ -8,6 +8,7 @@
 
 #include "base/csv.hpp"
 #include "base/input_file.hpp"
+#include "base/json_text.hpp"
 #include "command/model_settings.hpp"
 #include "sharpen/backtest/run_files.hpp"
 #include "sharpen/base/error.hpp"
@@ -73,6 +74,13 @@ Json limit_of(const std::string& toml, std::string name) {
   return text.substr(begin, text.find('\n', begin) - begin);
 }
 
+[[noreturn]] void refuse_older(const std::string& folder) {
+  throw InputError(fmt::format(
+      "{}: has no settings or no positions.csv to go on from; write it anew with this version's "
+      "‹sharpen backtest --out›",
+      shown_file(folder)));
+}
+
 // Whether the configuration file was written for a backtest: it knows what only that takes.
 bool reads_file_of_backtest(const Values& values) {
   return std::ranges::any_of(settings::table(), [&](const Setting& setting) {
@@ -93,28 +101,20 @@ Values without_output_of_backtest(const Values& values) {
   return out;
 }
 
-FormerRun read_former_run(const std::string& folder) {
+FormerRun parse_former_run(std::string_view text, const std::string& folder) {
   FormerRun out;
   out.folder = folder;
-  std::error_code ignored;
-  if (std::filesystem::exists(out.folder / "orders.csv", ignored))
-    throw InputError(
-        fmt::format("{}: holds the orders of a day, and no backtest; give ‹--positions {}›",
-                    shown_file(folder), shown_file((out.folder / "positions.csv").string())));
-  static_cast<void>(backtest::read_run(folder));  // refuses what is none, or not whole
-  const TextFile file(out.folder / kMetricsFile);
-  const Json metrics = Json::parse(file.text());
-  if (!metrics.contains("settings") || !std::filesystem::exists(out.folder / "positions.csv"))
-    throw InputError(fmt::format(
-        "{}: has no settings or no positions.csv to go on from; write it anew with this version's "
-        "‹sharpen backtest --out›",
-        shown_file(folder)));
+  const nlohmann::json metrics = parse_json(text);
+  const auto settings = metrics.find("settings");
+  if (settings == metrics.end() || !settings->is_object()) refuse_older(folder);
   if (const auto ruin = metrics.find("ruin_date"); ruin != metrics.end() && ruin->is_string())
     throw InputError(fmt::format(
         "{}: the run was ruined on {}, and nothing is left to go on with; judge a book that lasts, "
         "or begin anew without ‹--continue›",
-        shown_file(folder), ruin->get<std::string>()));
-  out.settings = metrics["settings"];
+        shown_file(folder), printable(ruin->get<std::string>())));
+  for (const Setting& setting : settings::table())
+    if (const auto found = settings->find(setting.name); found != settings->end())
+      out.settings[std::string(setting.name)] = *found;
   // What was not set and is in force all the same.
   for (const char* name : {"rule", "memory"})
     if (!out.settings.contains(name) && metrics.contains(name)) out.in_force[name] = metrics[name];
@@ -123,6 +123,18 @@ FormerRun read_former_run(const std::string& folder) {
   if (const auto split = metrics.find("split_date"); split != metrics.end() && split->is_string())
     out.split = split->get<std::string>();
   return out;
+}
+
+FormerRun read_former_run(const std::string& folder) {
+  const std::filesystem::path path = folder;
+  std::error_code ignored;
+  if (std::filesystem::exists(path / "orders.csv", ignored))
+    throw InputError(
+        fmt::format("{}: holds the orders of a day, and no backtest; give ‹--positions {}›",
+                    shown_file(folder), shown_file((path / "positions.csv").string())));
+  static_cast<void>(backtest::read_run(folder));  // refuses what is none, or not whole
+  if (!std::filesystem::exists(path / "positions.csv", ignored)) refuse_older(folder);
+  return parse_former_run(TextFile(path / kMetricsFile).text(), folder);
 }
 
 Values follow_run(const Values& values, const FormerRun& run) {

@@ -16,7 +16,7 @@ namespace sharpen::command {
 // A backtest that is continued: its settings by name, and its folder.
 struct FormerRun {
   std::filesystem::path folder;
-  Json settings;
+  Json settings = Json::object();
   Json in_force = Json::object();    // of settings that it leaves open, what held all the same
   std::optional<std::string> split;  // first date after its training part
 };
@@ -28,6 +28,8 @@ settings::Values without_output_of_backtest(const settings::Values& values);
 // Throws InputError for a folder that is none of a backtest, is not whole, has no positions, or
 // whose account was ruined.
 FormerRun read_former_run(const std::string& folder);
+// From the text of its metrics.json. Throws InputError for one without settings, or ruined.
+FormerRun parse_former_run(std::string_view metrics, const std::string& folder);
 
 // Settings of the run for what nobody has given.
 settings::Values follow_run(const settings::Values& values, const FormerRun& run);

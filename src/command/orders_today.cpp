@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/input_file.hpp"
 #include "command/orders_settings.hpp"
 #include "command/predict_input.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
+#include "sharpen/command/output_folder.hpp"
 
 namespace sharpen::command {
 
@@ -45,13 +45,7 @@ std::optional<trade::Positions> given_positions(const Values& values, OrdersInpu
 
 // An incomplete folder may hold the orders of one day and the positions of another.
 void refuse_incomplete(const std::string& positions) {
-  const std::filesystem::path beside =
-      std::filesystem::path(positions).parent_path() / "metrics.json";
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(beside, ignored)) return;
-  const Json metrics = Json::parse(TextFile(beside).text(), nullptr, false);
-  if (metrics.is_object() && metrics.contains("command") && metrics["command"] == "predict" &&
-      metrics.contains("incomplete"))
+  if (is_incomplete(std::filesystem::path(positions).parent_path(), "predict"))
     throw InputError(fmt::format(
         "{}: the folder is being written, or its writing was cut short; give the broker's own list",
         shown_file(positions)));

@@ -10,10 +10,11 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <optional>
 #include <random>
 
+#include "base/json_text.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/new_file.hpp"
 #include "sharpen/base/text.hpp"
@@ -125,9 +126,11 @@ void write_result(const fs::path& file, const std::string& text) {
 // The metrics of a former result of this command; null if none lies here.
 nlohmann::json former_result(const fs::path& folder, const std::string& command) {
   std::error_code ignored;
-  if (!fs::is_regular_file(folder / kMetrics, ignored)) return nullptr;
-  std::ifstream in(folder / kMetrics, std::ios::binary);
-  nlohmann::json json = nlohmann::json::parse(in, nullptr, false);
+  const fs::path file = folder / kMetrics;
+  if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) > kLongestJson)
+    return nullptr;
+  std::ifstream in(file, std::ios::binary);
+  nlohmann::json json = parse_json(std::string(std::istreambuf_iterator<char>(in), {}));
   return json.is_object() && json.contains("command") && json["command"] == command ? json
                                                                                     : nullptr;
 }
@@ -153,6 +156,10 @@ void keep_inputs_from(const settings::Values& values, std::string_view output,
 bool is_same_file(const fs::path& a, const fs::path& b) {
   std::error_code error;
   return fs::equivalent(a, b, error) && !error && fs::is_regular_file(a, error);
+}
+
+bool is_incomplete(const fs::path& folder, const std::string& command) {
+  return former_result(folder, command).contains("incomplete");
 }
 
 std::string shown(const fs::path& path) { return shown_file(path.string()); }

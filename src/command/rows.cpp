@@ -61,7 +61,9 @@ std::vector<Setting> prediction_rows() {
       row("asof", Kind::text,
           "the day of the decision: no later row is used, and the portfolio is for the period "
           "after it",
-          {.placeholder = "DATE", .preset_words = "today", .group = Group::window}),
+          {.placeholder = "DATE",
+           .preset_words = "the last day of the file",
+           .group = Group::window}),
       row("max-age", Kind::integer,
           "most days from the last row to today, or to ‹--asof›; an older file is refused",
           {.placeholder = "DAYS",

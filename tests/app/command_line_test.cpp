@@ -215,7 +215,7 @@ TEST(Config, TooDeepIsRefusedAndNoCrash) {
     for (const char* command : {"solve", "study"}) {
       const Finished run = run_program({command, "--config", folder.file("c.toml", text)});
       EXPECT_EQ(run.exit_code, 2);
-      EXPECT_THAT(run.err, HasSubstr("c.toml:1: a key of more than 16 parts; "));
+      EXPECT_THAT(run.err, HasSubstr("c.toml:1: a key of more than 8 parts; "));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "sharpen/market/panel.hpp"
@@ -64,6 +65,16 @@ TEST_F(Orders, WritesOrdersAndPositionsThatTheNextDayReads) {
   EXPECT_EQ(nlohmann::json::parse(text_of(next + "/metrics.json"))["cash"], answer["cash"]);
 }
 
+TEST_F(Orders, FolderHoldsTheAnswerAsItIsPrinted) {
+  const std::string next = folder_.path("next");
+  std::vector<std::string> late = flags({"--out-dir", next, "--json"});
+  late[10] = "2019-12-31";  // a warning, and what to do about it
+  const nlohmann::json answer = testing::answer_of(late);
+  ASSERT_EQ(answer["warnings"].size(), 1U);
+  EXPECT_THAT(answer["warnings"][0].get<std::string>(), HasSubstr("; --max-age DAYS refuses"));
+  EXPECT_EQ(nlohmann::json::parse(text_of(next + "/metrics.json")), answer);
+}
+
 TEST_F(Orders, RefusesBadAccountsAndKeepsTheFiles) {
   const std::string next = folder_.path("next");
   ASSERT_EQ(run_program(flags({"--out-dir", next})).exit_code, 0);
@@ -97,6 +108,31 @@ TEST_F(Orders, RefusesBadAccountsAndKeepsTheFiles) {
   expect_refused(
       {"predict", "--framework", "dfl", "--prices", folder_.path("prices.csv"), "--out-dir", next},
       HasSubstr("give --model FILE"));
+}
+
+TEST_F(Orders, ContinuesOnlyWhatABacktestWrote) {
+  const std::string run = folder_.path("run"), metrics = run + "/metrics.json";
+  const std::vector<std::string> backtest = {
+      "backtest", "--prices", folder_.path("prices.csv"), "--lookback", "20", "--out", run};
+  ASSERT_EQ(run_program(backtest).exit_code, 0);
+  const nlohmann::json whole = nlohmann::json::parse(text_of(metrics));
+  const auto refuse = [&](const char* key, const nlohmann::json& value,
+                          const ::testing::Matcher<const std::string&>& message) {
+    nlohmann::json changed = whole;
+    changed[key] = value;
+    std::ofstream(metrics) << changed;
+    expect_refused({"predict", "--continue", run, "--prices", folder_.path("prices.csv")}, message);
+  };
+  for (const char* settings : {"null", "[]", "5", "\"k\"", "[\"k\"]"})
+    refuse("settings", nlohmann::json::parse(settings), HasSubstr("has no settings"));
+  refuse("ruin_date", "\x1b[2J", HasSubstr("ruined on \\x1b[2J, and"));
+  refuse("settings", {{"k", {{"a", 1}}}}, HasSubstr("is neither a whole number"));
+  // Too deep to be walked through, where it would be replaced, too.
+  std::ofstream(metrics) << R"({"command": "backtest", "settings": {"k": )"
+                         << std::string(300000, '[') << std::string(300000, ']') << "}}";
+  expect_refused({"predict", "--continue", run, "--prices", folder_.path("prices.csv")},
+                 HasSubstr("nested too deep"));
+  expect_refused(backtest, HasSubstr("not a result of sharpen backtest"));
 }
 
 TEST_F(Orders, SaysWhereAMistakeIs) {

@@ -72,7 +72,20 @@ TEST(SavedRun, SaysWhereAFileIsWrong) {
   EXPECT_THROW(parse(""), InputError);
   const std::string rows = "date,return\n2024-01-02,0.01\n";
   refuse(rows, "metrics.json: this is not a JSON object" + remedy, "[1]");
-  refuse(rows, "metrics.json: this is not a JSON object" + remedy, "{\"periods_per_year\": ");
+  const std::string unread =
+      "metrics.json: this is not JSON, or too long or nested too deep" + remedy;
+  refuse(rows, unread, "{\"periods_per_year\": ");
+  const auto with = [](const std::string& value) {
+    return R"({"periods_per_year": 252, "weights": )" + value + "}";
+  };
+  const auto nested = [&](std::size_t depth) {
+    return with(std::string(depth, '[') + std::string(depth, ']'));
+  };
+  refuse(rows, unread, nested(64));
+  refuse(rows, unread, nested(300000));
+  refuse(rows, unread, with('"' + std::string(20'000'000, 'x') + '"'));
+  EXPECT_EQ(parse(rows, nested(63)).returns.size(), 1U);
+  EXPECT_EQ(parse(rows, with(R"("\\\"[[[[)" + std::string(100, '{') + '"')).returns.size(), 1U);
   refuse(rows,
          "metrics.json: the key periods_per_year is missing or not a positive number" + remedy,
          "{}");

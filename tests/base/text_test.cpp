@@ -43,6 +43,15 @@ TEST(Printable, EscapesWhatCouldSteerATerminal) {
   EXPECT_EQ(printable("ab\xe6\x97"), "ab\\xe6\\x97");       // cut short
 }
 
+TEST(Printable, EscapesMarksThatAreNotToBeSeen) {
+  EXPECT_EQ(printable("A\xD8\x9C"
+                      "B"),
+            "A\\xd8\\x9cB");                                  // U+061C, the Arabic letter mark
+  EXPECT_EQ(printable("A\xEF\xBB\xBF"), "A\\xef\\xbb\\xbf");  // U+FEFF, no-break space
+  EXPECT_EQ(json_escaped("\xD8\x9C\xEF\xBB\xBF"), "\\u061c\\ufeff");
+  EXPECT_TRUE(is_plain_text("\xD8\x9B\xEF\xBB\xBE"));
+}
+
 TEST(Printable, NeverExceedsItsWidth) {
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
   EXPECT_EQ(printable("abcdef", 5), "abcd…");

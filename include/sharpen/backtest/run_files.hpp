@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sharpen/backtest/walk_forward.hpp"
+#include "sharpen/base/control.hpp"
 #include "sharpen/base/view.hpp"
 
 namespace sharpen::backtest {
@@ -20,10 +21,11 @@ namespace sharpen::backtest {
 std::string returns_csv(const Run& run, ConstVec delayed = {}, ConstVec equal = {});
 // date,asset,weight: weights held over the period of that date, only those that are not zero; where
 // they are counted, shares.
-std::string weights_csv(const Run& run, std::span<const std::string> tickers);
+std::string weights_csv(const Run& run, std::span<const std::string> tickers,
+                        const Stop& stop = {});
 // date,asset,from,to,trade: what was traded for that period, before it began; where shares are
 // counted, price,shares, negative for a sale.
-std::string trades_csv(const Run& run, std::span<const std::string> tickers);
+std::string trades_csv(const Run& run, std::span<const std::string> tickers, const Stop& stop = {});
 // date,return of the benchmark.
 std::string benchmark_csv(const Run& run);
 

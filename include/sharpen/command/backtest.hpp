@@ -51,7 +51,8 @@ std::string backtest_json(const BacktestAnswer& answer);
 std::string backtest_text(const BacktestAnswer& answer);
 
 // File names and contents of --out.
-std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer);
+std::vector<std::pair<std::string, std::string>> backtest_files(const BacktestAnswer& answer,
+                                                                const Stop& stop = {});
 // The folder they go to. Throws InputError, before the work, for one that cannot be used or whose
 // files are what the settings read.
 OutputFolder backtest_folder(const settings::Values& values, const std::string& folder, bool force);

@@ -27,6 +27,9 @@ namespace sharpen::command {
 // Whether both names lead to one regular file.
 bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
 
+// Whether a result of the command lies there whose writing was cut short.
+bool is_incomplete(const std::filesystem::path& folder, const std::string& command);
+
 // Its name, printable and whole.
 std::string shown(const std::filesystem::path& path);
 
