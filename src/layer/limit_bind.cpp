@@ -60,6 +60,13 @@ BoundLimits::BoundLimits(std::shared_ptr<const LimitRules> rules_,
                          std::vector<std::string> tickers_, std::span<const std::string> known,
                          Net net_, Objective objective_)
     : rules(std::move(rules_)), tickers(std::move(tickers_)), net(net_), objective(objective_) {
+  // The full portfolio under limits is where searches begin, and may hold every asset.
+  constexpr std::size_t kMostAssets = 10'000;
+  if (tickers.size() > kMostAssets)
+    throw InputError(fmt::format(
+        "limits: {} assets are more than the {} that can be chosen from under limits: leave some "
+        "out by ‹--tickers› or ‹--exclude›, or choose without limits",
+        tickers.size(), kMostAssets));
   for (const std::string& ticker : tickers) id_of(asset_ids, ticker);
   bind_weights(known);
   bind_groups(known);
@@ -186,6 +193,13 @@ BoundLimits::Term BoundLimits::term_of(const RowRule& row, const RowTerm& term,
 }
 
 void BoundLimits::bind_rows(std::span<const std::string> known) {
+  // Rows become rows of a matrix, of which solvers have several.
+  constexpr std::size_t kMostEntries = 2'000'000;
+  if (rules->rows.size() * tickers.size() > kMostEntries)
+    throw InputError(fmt::format(
+        "limits: {} rows for {} assets are more than can be kept, which is {} for as many assets: "
+        "leave some out, and write bounds of single assets under [weights]",
+        rules->rows.size(), tickers.size(), kMostEntries / tickers.size()));
   std::set<Index> inhabited;
   for (const auto& group : groups)
     for (const std::vector<Index>& ids : group.values()) inhabited.insert(ids.begin(), ids.end());

@@ -14,9 +14,22 @@ constexpr std::size_t kOneByOne = 8;
 
 }  // namespace
 
-Index LimitedSearch::in_group(std::size_t g) const {
-  return std::ranges::count_if(groups_[g].members,
-                               [&](Index i) { return place_[at(i)] != Place::out; });
+void LimitedSearch::put(Index i, Place place) {
+  const bool was_in = place_[at(i)] != Place::out, is_in = place != Place::out;
+  place_[at(i)] = place;
+  if (groups_.empty() || was_in == is_in) return;
+  for (const Index g : groups_of_[at(i)]) in_group_[at(g)] += is_in ? 1 : -1;
+}
+
+void LimitedSearch::put_all(const std::vector<Place>& places) {
+  place_ = places;
+  count_groups();
+}
+
+void LimitedSearch::count_groups() {
+  for (std::size_t g = 0; g < groups_.size(); ++g)
+    in_group_[g] = std::ranges::count_if(groups_[g].members,
+                                         [&](Index i) { return place_[at(i)] != Place::out; });
 }
 
 // Whether the groups allow it that one name leaves and another one comes; -1: nobody.
@@ -27,22 +40,22 @@ bool LimitedSearch::may_trade(Index out, Index in) const {
   };
   if (out >= 0)
     for (const Index g : groups_of_[at(out)])
-      if (!member(in, g) && in_group(at(g)) <= groups_[at(g)].least) return false;
+      if (!member(in, g) && in_group_[at(g)] <= groups_[at(g)].least) return false;
   if (in >= 0)
     for (const Index g : groups_of_[at(in)])
-      if (!member(out, g) && in_group(at(g)) >= groups_[at(g)].most) return false;
+      if (!member(out, g) && in_group_[at(g)] >= groups_[at(g)].most) return false;
   return true;
 }
 
 bool LimitedSearch::crowded(Index i) const {
   return !groups_.empty() && std::ranges::any_of(groups_of_[at(i)], [&](Index g) {
-    return in_group(at(g)) > groups_[at(g)].most;
+    return in_group_[at(g)] > groups_[at(g)].most;
   });
 }
 
 bool LimitedSearch::crowded() const {
   for (std::size_t g = 0; g < groups_.size(); ++g)
-    if (in_group(g) > groups_[g].most) return true;
+    if (in_group_[g] > groups_[g].most) return true;
   return false;
 }
 

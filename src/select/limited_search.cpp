@@ -52,6 +52,7 @@ LimitedSearch::LimitedSearch(const layer::ObjectiveSettings& objective, const la
               .many = false} {
   if (groups_.empty()) return;
   groups_of_.resize(at(n));
+  in_group_.resize(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const Index i : groups_[g].members) groups_of_[at(i)].push_back(static_cast<Index>(g));
 }
@@ -84,7 +85,7 @@ void LimitedSearch::apply(Index i, Place place, double& lower, double& upper) co
 
 bool LimitedSearch::set(Index i, Place place) {
   undo_.emplace_back(i, place_[at(i)]);
-  place_[at(i)] = place;
+  put(i, place);
   double lower = 0.0, upper = 0.0;
   apply(i, place, lower, upper);
   if (by_itself_ || end_ == LimitedEnd::neutral) return true;  // solve() starts anew
@@ -257,7 +258,7 @@ void LimitedSearch::improve(bool exchange, const Stop& stop) {
   if (is_solved(end_) || !best_ever_) return;
   // Limits that could not hold on the way were mistaken: once more, each solution by itself.
   by_itself_ = true;
-  place_ = best_place_;
+  put_all(best_place_);
   if (solve_anew()) go_on();
   by_itself_ = false;
 }
@@ -268,7 +269,8 @@ void LimitedSearch::find_needed(const risk::Risk& risk, Index sample, ConstVec m
   for (Index i = 0; i < n_; ++i) {
     ask(stop);
     std::ranges::fill(place_, Place::in);
-    place_[at(i)] = Place::out;
+    count_groups();
+    put(i, Place::out);
     restart(risk, sample, mu);
     needed_[at(i)] = end_ == LimitedEnd::infeasible;
   }
@@ -292,11 +294,12 @@ void LimitedSearch::best_alone(ConstVec mu, std::optional<Index> first) {
   });
   order_.clear();
   std::ranges::fill(place_, Place::out);
+  count_groups();
   const auto take = [&](Index i) {
     if (place_[at(i)] != Place::out) return;
     const bool room = static_cast<Index>(order_.size()) < k_ && may_trade(-1, i);
     if (!room && !solver_.must_be_held(i)) return;
-    place_[at(i)] = Place::in;
+    put(i, Place::in);
     order_.push_back(i);
   };
   for (const Index i : ranked)
@@ -304,7 +307,7 @@ void LimitedSearch::best_alone(ConstVec mu, std::optional<Index> first) {
   if (first) take(ranked[at(*first)]);
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const Index i : ranked)
-      if (in_group(g) < groups_[g].least && std::ranges::binary_search(groups_[g].members, i))
+      if (in_group_[g] < groups_[g].least && std::ranges::binary_search(groups_[g].members, i))
         take(i);
   for (const Index i : ranked) take(i);
 }
@@ -328,6 +331,7 @@ bool LimitedSearch::restart_on(std::span<const Index> names, const risk::Risk& r
                                ConstVec mu) {
   for (Index i = 0; i < n_; ++i) place_[at(i)] = solver_.must_be_held(i) ? Place::in : Place::out;
   for (const Index i : names) place_[at(i)] = Place::in;
+  count_groups();
   return restart(risk, sample, mu);
 }
 
@@ -347,9 +351,9 @@ bool LimitedSearch::keep_if_better() {
 // The best so far without its name i, improved without it, then with it.
 bool LimitedSearch::kick(Index i, const risk::Risk& risk, Index sample, ConstVec mu,
                          const Stop& stop) {
-  place_ = best_place_;
+  put_all(best_place_);
   if (!may_trade(i, -1)) return false;
-  place_[at(i)] = Place::out;
+  put(i, Place::out);
   if (!restart(risk, sample, mu) || !repair(stop)) return false;
   banned_ = i;
   improve(true, stop);
@@ -362,7 +366,7 @@ bool LimitedSearch::kick(Index i, const risk::Risk& risk, Index sample, ConstVec
 void LimitedSearch::kick_all(const risk::Risk& risk, Index sample, ConstVec mu, const Stop& stop) {
   for (bool grows = true; grows;) {
     grows = false;
-    place_ = best_place_;
+    put_all(best_place_);
     if (!restart(risk, sample, mu)) return;
     std::vector<Index> names;
     for (Index i = 0; i < n_; ++i)
@@ -451,7 +455,7 @@ LimitedEnd LimitedSearch::run(const risk::Risk& risk, Index sample, ConstVec mu,
 LimitedEnd LimitedSearch::give_best(const risk::Risk& risk, Index sample, ConstVec mu, Vec w) {
   end_ = LimitedEnd::infeasible;
   if (!best_ever_) return give(w);
-  place_ = best_place_;
+  put_all(best_place_);
   restart(risk, sample, mu);
   return give(w);
 }

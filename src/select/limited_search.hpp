@@ -85,7 +85,10 @@ class LimitedSearch {
 
   // limited_names.cpp: what a choice of names is held to.
   bool may_trade(Index out, Index in) const;
-  Index in_group(std::size_t g) const;
+  // Places change by these alone, so that the names in groups stay counted.
+  void put(Index i, Place place);
+  void put_all(const std::vector<Place>& places);
+  void count_groups();
   bool crowded(Index i) const;
   bool crowded() const;
   double least(Index i) const;
@@ -124,6 +127,7 @@ class LimitedSearch {
   std::vector<double> least_;  // (n) if held; empty: none
   std::vector<layer::NamesLimit> groups_;
   std::vector<std::vector<Index>> groups_of_;  // (n), or empty: there are none
+  std::vector<Index> in_group_;                // (groups), names of each that are not out
   std::vector<Place> place_, best_place_;      // (n)
   std::vector<std::pair<Index, Place>> undo_;  // what places were before
   std::vector<char> needed_;

@@ -86,6 +86,44 @@ Optimizer ranking_by(layer::Score score) {
   return score == layer::Score::cholesky ? Optimizer::oscar : Optimizer::symmetric;
 }
 
+namespace {
+
+// What a support and the search for it keep, in numbers: the covariance of the names and its factor
+// (select/exact.hpp); a row of n for each name and, to exchange them, another one and three
+// matrices (select/search.hpp).
+double numbers_kept(Optimizer optimizer, double n, double k) {
+  const double support = 2.0 * k * k;
+  if (optimizer == Optimizer::greedy) return support + n * k;
+  if (optimizer == Optimizer::swap) return support + 2.0 * n * k + 3.0 * k * k;
+  return support;
+}
+
+void check_size(const SelectSettings& settings, Index n) {
+  constexpr double kMostNumbers = 2.5e8;  // 2 GB
+  if (settings.k == n) return;            // solved by the risk model's own factor, without a search
+  const auto fits = [&](Index k) {
+    return numbers_kept(settings.optimizer, static_cast<double>(n), static_cast<double>(k)) <=
+           kMostNumbers;
+  };
+  if (fits(settings.k)) return;
+  Index most = 1, beyond = settings.k;
+  while (most + 1 < beyond) {
+    const Index middle = (most + beyond) / 2;
+    (fits(middle) ? most : beyond) = middle;
+  }
+  throw InputError(fmt::format(
+      "k = {} of {} assets needs {:.0f} GB of memory by optimizer {}: choose {} names at most{}",
+      settings.k, n,
+      8e-9 *
+          numbers_kept(settings.optimizer, static_cast<double>(n), static_cast<double>(settings.k)),
+      name(settings.optimizer), most,
+      settings.optimizer == Optimizer::swap || settings.optimizer == Optimizer::greedy
+          ? ", or optimizer symmetric, which searches less"
+          : ""));
+}
+
+}  // namespace
+
 void SelectSettings::validate(Index n) const {
   if (k < 1 || k > n)
     throw InputError(fmt::format(
@@ -93,6 +131,7 @@ void SelectSettings::validate(Index n) const {
   if (name(optimizer) == "unknown")
     throw InputError(fmt::format("optimizer = {} is none of oscar, symmetric, greedy, swap",
                                  static_cast<int>(optimizer)));
+  check_size(*this, n);
   if (net == layer::Net::any && sizing.kind == layer::Sizing::budget)
     throw InputError(
         "net = any does not go with sizing = budget, which divides by the net position: use "

@@ -272,6 +272,33 @@ TEST(LimitBook, RefusesNamesThatNobodyKnows) {
               HasSubstr("(coefficients):2: there is no asset \"E\""));
 }
 
+TEST(LimitBook, RefusesMoreRowsThanCanBeKept) {
+  LimitRules rules;
+  rules.rows.assign(2001, parse_row("A <= 0.5"));
+  std::vector<std::string> tickers = {"A"};
+  for (int i = 1; i < 1000; ++i) tickers.push_back("N" + std::to_string(i));
+  try {
+    const LimitBook book(std::make_shared<const LimitRules>(rules), tickers, {}, Net::positive,
+                         Objective::sharpe);
+    ADD_FAILURE() << "rows times assets have no bound";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("2001 rows for 1000 assets are more than can be kept, "
+                                        "which is 2000 for as many assets"));
+  }
+}
+
+TEST(LimitBook, RefusesMoreAssetsThanCanBeHeld) {
+  const auto rules = std::make_shared<const LimitRules>();
+  std::vector<std::string> tickers;
+  for (int i = 0; i < 10001; ++i) tickers.push_back("N" + std::to_string(i));
+  try {
+    const LimitBook book(rules, tickers, {}, Net::positive, Objective::sharpe);
+    ADD_FAILURE() << "any number of assets is taken";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("10001 assets are more than the 10000"));
+  }
+}
+
 TEST(LimitBook, RefusesBoundsThatCross) {
   EXPECT_THAT(book_error("long_only = true\nmax_weight = -0.1"), HasSubstr("(long_only)"));
   EXPECT_THAT(book_error("min_weight = 0.2\n[weights.B]\nmax = 0.1"),

@@ -243,7 +243,7 @@ TEST(LimitFile, SaysWhatIsWrongWhereAndWhatToDo) {
       {"beta_against = \"\"", "must be a text"},
       {"long_only = true\nlong_only = true", "not valid TOML"},
       {"= 3", "not valid TOML"},
-      {"a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = 1", "more than 16 parts"},
+      {"a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = 1", "more than 8 parts"},
   };
   for (const auto& [text, words] : cases) EXPECT_THAT(file_error(text), HasSubstr(words)) << text;
 }

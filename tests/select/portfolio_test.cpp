@@ -325,6 +325,30 @@ std::string message_of(const Call& call) {
   return "no error";
 }
 
+TEST(SelectSettings, RefusesASearchThatWouldNotFitIntoMemory) {
+  SelectSettings settings;
+  settings.k = 10000;
+  settings.optimizer = Optimizer::swap;
+  EXPECT_EQ(message_of([&] { settings.validate(100000); }),
+            "k = 10000 of 100000 assets needs 20 GB of memory by optimizer swap: choose 1213 names "
+            "at most, or optimizer symmetric, which searches less");
+  settings.k = 1213;
+  EXPECT_NO_THROW(settings.validate(100000));
+  settings.k = 1214;
+  EXPECT_NE(message_of([&] { settings.validate(100000); }).find("choose 1213 "), std::string::npos);
+  settings.optimizer = Optimizer::greedy;
+  EXPECT_NO_THROW(settings.validate(100000));
+  settings.optimizer = Optimizer::symmetric;
+  settings.k = 10000;
+  EXPECT_NO_THROW(settings.validate(100000));
+  settings.k = 20000;
+  EXPECT_EQ(message_of([&] { settings.validate(100000); }),
+            "k = 20000 of 100000 assets needs 6 GB of memory by optimizer symmetric: choose 11180 "
+            "names at most");
+  settings.k = 100000;  // every name: there is no search
+  EXPECT_NO_THROW(settings.validate(100000));
+}
+
 TEST(SelectSettings, SaysWhichFieldIsOutOfBounds) {
   SelectSettings settings;
   settings.k = 0;

@@ -69,7 +69,7 @@ struct Exposure {
 };
 
 // A gross exposure that nobody can want; both commands that hold portfolios say so.
-constexpr double kAbsurdGross = 1e6;
+constexpr double kAbsurdGross = 1e3;
 
 // By the signal and the risk model of the problem; weights (n).
 Exposure exposure_of(const Problem& problem, ConstVec weights);
