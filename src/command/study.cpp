@@ -119,7 +119,7 @@ StudyAnswer estimated(const Values& values, const study::Plan& plan, const fs::p
   study::Kept kept{.states = std::vector(plan.results.cells.size(), study::CellState::missing)};
   if (!values.flag("force")) kept = study::kept_in(file, plan.results, log, stop);  // else anew
   answer.warnings = warnings_of(plan, log);
-  answer.estimate = study::estimate_study(plan, kept.states, settings, kept.shared);
+  answer.estimate = study::estimate_study(plan, kept.states, settings, kept.shared, stop);
   return answer;
 }
 
@@ -133,7 +133,7 @@ void prepare_file(const Values& values, const fs::path& file, const Log& log, co
 study::Results states_after(const study::Tally& tally, const fs::path& file, const Log& log,
                             const Stop& stop) {
   using Clock = std::chrono::steady_clock;
-  const Stop patience = [until = Clock::now() + std::chrono::seconds(10)] {
+  const Stop patience = [until = Clock::now() + std::chrono::milliseconds(300)] {
     return Clock::now() > until;
   };
   return study::read_store(file, study::Detail::states, log, tally.interrupted ? patience : stop);

@@ -21,22 +21,24 @@ namespace sharpen::study {
 namespace {
 
 // What a killed study has left behind for cells that are done.
-void drop_orphans(const Plan& plan, Store& store, const std::vector<Job>& jobs) {
+void drop_orphans(const Plan& plan, Store& store, const std::vector<Job>& jobs, const Stop& stop) {
   std::set<std::string> seen;
   for (const Job& job : jobs)
     if (!job.key.empty()) seen.insert(job.key);
   store.together([&] {
-    for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell)
+    for (Index cell = 0; cell < static_cast<Index>(plan.results.cells.size()); ++cell) {
+      ask(stop);
       for (const std::string& key : {training_key(plan, cell), oracle_key(plan, cell)})
         if (!key.empty() && seen.insert(key).second) store.drop_shared(key);
+    }
   });
 }
 
 std::vector<Job> jobs_of(const Plan& plan, Store& store, const RunSettings& settings,
                          const std::vector<bool>& wanted, const Control& control) {
   if (settings.retry) store.forget_failures();
-  std::vector<Job> jobs = make_jobs(plan, store.states(), wanted);
-  drop_orphans(plan, store, jobs);
+  std::vector<Job> jobs = make_jobs(plan, store.states(), wanted, control.stop);
+  drop_orphans(plan, store, jobs, control.stop);
   estimate_jobs(plan, jobs, false, control.stop);
   return jobs;
 }

@@ -126,7 +126,7 @@ double measured_decisions(const Plan& plan, Index cell) {
 }  // namespace
 
 std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states,
-                           const std::vector<bool>& wanted) {
+                           const std::vector<bool>& wanted, const Stop& stop) {
   std::vector<Job> jobs;
   std::map<std::string, Index> shared;
   const auto job_of = [&](TaskKind kind, const std::string& key, Index cell) {
@@ -135,6 +135,7 @@ std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& state
     return found->second;
   };
   for (Index cell = 0; cell < static_cast<Index>(states.size()); ++cell) {
+    ask(stop);
     if (!wanted[at(cell)] || states[at(cell)] != CellState::missing) continue;
     Job job{.kind = TaskKind::cell, .cell = cell};
     const std::string training = training_key(plan, cell);

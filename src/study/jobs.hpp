@@ -31,9 +31,9 @@ struct Job {
   bool kept = false;                 // a shared job's answer is in the file: it costs nothing
 };
 
-// For every cell that is wanted and missing. Costs are not filled in.
+// For every cell that is wanted and missing. Costs are not filled in. Throws Interrupted.
 std::vector<Job> make_jobs(const Plan& plan, const std::vector<CellState>& states,
-                           const std::vector<bool>& wanted);
+                           const std::vector<bool>& wanted, const Stop& stop = {});
 
 // Estimated seconds without measuring anything: good enough to say which jobs are long.
 double rough_decision_seconds(const Plan& plan, Index cell);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -101,6 +102,19 @@ double budget_of(const RunSettings& settings) {
   return settings.gigabytes > 0.0 ? settings.gigabytes : 0.8 * free_gigabytes();
 }
 
+// Of a study that was given up while its work was being listed.
+Tally stopped_before(const Plan& plan, const Store& store, const RunSettings& settings) {
+  Tally out{.interrupted = true};
+  const std::vector<bool> mine = cells_in(plan, settings.shard);
+  for (std::size_t cell = 0; cell < mine.size(); ++cell) {
+    if (!mine[cell]) continue;
+    ++out.cells;
+    out.done += store.states()[cell] == CellState::done ? 1 : 0;
+    out.failed += store.states()[cell] == CellState::failed ? 1 : 0;
+  }
+  return out;
+}
+
 }  // namespace
 
 double free_gigabytes() {
@@ -117,13 +131,19 @@ Tally run_study(const Plan& plan, Store& store, const RunSettings& settings, con
   RunSettings own = settings;
   own.threads = workers_of(settings);
   own.gigabytes = budget_of(settings);
-  Coordinator coordinator(plan, store, own, log, control, watch);
-  Crew(coordinator).work(own.threads, log);
-  return coordinator.tally();
+  std::unique_ptr<Coordinator> coordinator;
+  try {
+    coordinator = std::make_unique<Coordinator>(plan, store, own, log, control, watch);
+  } catch (const Interrupted&) {
+    return stopped_before(plan, store, settings);
+  }
+  Crew(*coordinator).work(own.threads, log);
+  return coordinator->tally();
 }
 
 Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
-                        const RunSettings& settings, const std::set<std::string>& kept) {
+                        const RunSettings& settings, const std::set<std::string>& kept,
+                        const Stop& stop) {
   Estimate out;
   const std::vector<bool> mine = cells_in(plan, settings.shard);
   std::vector<CellState> wanted = states;
@@ -136,9 +156,10 @@ Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
     if (settings.retry && state == CellState::failed) state = CellState::missing;
     out.missing += state == CellState::missing ? 1 : 0;
   }
-  std::vector<Job> jobs = make_jobs(plan, wanted, mine);
+  std::vector<Job> jobs = make_jobs(plan, wanted, mine, stop);
   for (Job& job : jobs) job.kept = kept.contains(job.key);
-  estimate_jobs(plan, jobs, true);
+  estimate_jobs(plan, jobs, true, stop);
+  ask(stop);
   double total = 0.0, longest = 0.0;
   std::vector<double> memory;
   for (const Job& job : jobs) {

@@ -84,12 +84,24 @@ std::string metrics_table() {
   return sql + "  -- NULL: cannot be computed\n) STRICT;\n";
 }
 
-// Type, name and SQL of everything in the schema.
-std::set<std::array<std::string, 3>> entries(Connection& connection) {
+// Type, name and SQL of everything in a schema.
+using Entries = std::set<std::array<std::string, 3>>;
+
+Entries entries(Connection& connection) {
   Statement list(connection, "SELECT type, name, sql FROM sqlite_schema");
-  std::set<std::array<std::string, 3>> found;
+  Entries found;
   while (list.step()) found.insert({list.text(0), list.text(1), list.text(2)});
   return found;
+}
+
+// As SQLite keeps those of create_schema: asked once, as asking takes as long as reading a file.
+const Entries& our_entries() {
+  static const Entries ours = [] {
+    Connection fresh("ours", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY);
+    create_schema(fresh);
+    return entries(fresh);
+  }();
+  return ours;
 }
 
 }  // namespace
@@ -108,9 +120,8 @@ void check_schema(Connection& connection) {
         "it is of version {} of the file, and this Sharpen has version {}: compute the study "
         "again, or report it with the Sharpen that wrote it",
         version, kSchemaVersion));
-  Connection fresh("ours", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY);
-  create_schema(fresh);
-  const auto found = entries(connection), ours = entries(fresh);
+  const Entries& ours = our_entries();
+  const Entries found = entries(connection);
   for (const auto& entry : found)
     if (!ours.contains(entry))
       throw Misfit(fmt::format("its {} \"{}\" is not one of a study's", printable(entry[0]),

@@ -304,6 +304,22 @@ TEST(Study, WhatAKilledOneHasTrainedIsNotLeftToDo) {
   EXPECT_EQ(run_study(plan, store, {}, Log()).trained, left.trainings);
 }
 
+TEST(Study, IsStoppedWhileItsWorkIsListed) {
+  const Plan plan = plan_of(kStudy);
+  int asked = 0;
+  const Stop at_once = [&] { return ++asked > 3; };
+  const std::vector<CellState> states(plan.results.cells.size(), CellState::missing);
+  EXPECT_THROW(estimate_study(plan, states, {.threads = 1}, {}, at_once), Interrupted);
+  EXPECT_LE(asked, 5);  // not a training was timed
+  const Folder folder;
+  Store store(folder / "study.db", plan.results);
+  asked = 0;
+  const Tally tally = run_study(plan, store, {.threads = 1}, Log(), {.stop = at_once});
+  EXPECT_TRUE(tally.interrupted);
+  EXPECT_EQ(tally.cells, static_cast<Index>(plan.results.cells.size()));
+  EXPECT_EQ(tally.done + tally.computed + tally.trained, 0);
+}
+
 TEST(Study, SaysWhatItWouldTake) {
   const Plan plan = plan_of(kStudy);
   std::vector<CellState> states(plan.results.cells.size(), CellState::missing);

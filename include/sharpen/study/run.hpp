@@ -62,9 +62,10 @@ struct Estimate {
 };
 
 // `states`: of the plan's cells. `kept`: keys of trainings and oracles that need not be made again
-// (kept_in); they are not counted.
+// (kept_in); they are not counted. Throws Interrupted.
 Estimate estimate_study(const Plan& plan, const std::vector<CellState>& states,
-                        const RunSettings& settings, const std::set<std::string>& kept = {});
+                        const RunSettings& settings, const std::set<std::string>& kept = {},
+                        const Stop& stop = {});
 
 // Memory that is free now, in gigabytes; 8 where the system does not say.
 double free_gigabytes();
