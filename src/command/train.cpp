@@ -51,8 +51,9 @@ void check_framework(const Values& values) {
 class Checkpoints {
  public:
   Checkpoints(const fs::path& model, bool resume) : folder_(model) {
-    folder_ += ".partial";
     std::error_code error;
+    if (fs::is_symlink(model, error)) folder_ = link_target(model);  // one model, one folder
+    folder_ += ".partial";
     if (fs::is_symlink(folder_, error))
       throw InputError(fmt::format(
           "{}: is a link, and checkpoints are kept there; remove it, or give another ‹--out›",
@@ -139,9 +140,9 @@ learn::Model train_to_file(Training& job, learn::TrainControl control) {
   control.resume = values.flag("resume");
   const Threads threads(static_cast<int>(values.integer("threads")));
   try {
-    learn::Model model = job.charged(learn::train(job.answer.input.returns, job.settings,
-                                                  values.real("periods-per-year"), threads, control,
-                                                  job.members));
+    learn::Model model =
+        job.charged(learn::train(job.answer.input.returns, job.settings,
+                                 values.real("periods-per-year"), threads, control, job.members));
     learn::write_model(model, out);
     checkpoints.remove();
     return model;

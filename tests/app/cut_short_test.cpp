@@ -299,6 +299,19 @@ TEST_F(CutShortTraining, ASecondIsToldOfTheFirst) {
   }
 }
 
+TEST_F(CutShortTraining, ASecondByALinkIsToldOfTheFirst) {
+  fs::create_directory(model_ + ".partial");
+  const PathLock first(model_ + ".partial", PathLock::If::free);
+  ASSERT_TRUE(first.held());
+  const std::string link = folder_.path("link.sharpen");
+  fs::create_symlink(model_, link);
+  std::vector<std::string> arguments = train();
+  *std::ranges::find(arguments, model_) = link;
+  const Finished second = run_program(arguments);
+  EXPECT_EQ(second.exit_code, 2);
+  EXPECT_THAT(second.err, HasSubstr("m.sharpen.partial: another process is training this model"));
+}
+
 // 17: EEXIST, and then it is gone, as when the first ends at that moment.
 TEST_F(CutShortTraining, BeginsAnewWhenTheFirstEndsMeanwhile) {
   const Finished second = run_program(train(), "", with_fault("mkdir:0:17"));
