@@ -34,7 +34,7 @@ Panel small_panel() {
 }
 
 void check_decisions(const std::string& text) {
-  const Panel panel = small_panel();
+  static const Panel panel = small_panel();
   const Decisions decisions = read_decisions(text + "\n");
   check_known(decisions, panel);
   for (const Universe universe : {Universe::complete, Universe::available}) {
