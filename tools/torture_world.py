@@ -35,9 +35,29 @@ alpha = 0.5
 [[method]]
 optimizer = "equal"
 """
-RUN_FILES = (
-    "returns.csv weights.csv trades.csv weights_last.csv benchmark.csv metrics.json".split()
-)
+ORDERS = "predict --framework rolling --prices IN/prices.csv --lookback 20 -k 2 --lot 1"
+# Moments, an account, and tables about the names S001 to S006 of the simulated prices.
+TEXTS = {
+    "moments.txt": "3\n0.01 0.2\n0.02 0.3\n-0.01 0.1\n"
+                   "1 1 1\n1 2 0.3\n1 3 -0.1\n2 2 1\n2 3 0.2\n3 3 1\n",
+    "held.csv": "asset,shares,date\nS001,70,2015-08-11\nS003,-30,2015-08-11\n"
+                "cash,20000,2015-08-11\n",
+    "members.csv": "date,ticker,member\n2014-12-01,S001,in\n2014-12-01,S002,in\n"
+                   "2014-12-01,S003,in\n2015-05-01,S002,out\n2015-05-01,S005,in\n",
+    "costs.csv": "date,asset,bps\n" + "".join(
+        f"{day},S00{i},{i}\n" for day in ("2015-01-01", "2015-06-01") for i in range(1, 7)),
+    "groups.csv": "asset,group,date\nS001,Tech,\nS002,Tech,\nS003,Banks,\n"
+                  "S003,Tech,2015-04-01\n",
+    "limits.toml": """\
+groups = "GROUPS"
+max_weight = "60%"
+min_weight = -0.4
+max_gross = 1.8
+rows = ["Tech <= 0.7", "-0.5 <= S004 - S005", "beta <= 1.5"]
+[names]
+Tech = 2
+""",
+}
 
 
 class Wrong(Exception):
@@ -72,28 +92,44 @@ class Job:
         return {self.output, *self.inputs}
 
 
-class Run(Job):
-    """A backtest: a folder of files."""
+class Folder(Job):
+    """A folder of files: whole, or refused by who reads it."""
 
-    def __init__(self, name, out, **more):
-        line = f"backtest --prices IN/prices.csv --lookback 20 --out {out}"
-        super().__init__(name, line, [], "run", **more)
+    def __init__(self, name, line, out, files, reader, **more):
+        super().__init__(name, line, [], out, **more)
+        self.files, self.reader = files.split(), reader
 
     def folder(self, folder):
-        return folder / "run" if " --out . " in self.line + " " else folder
+        return folder / self.output if " . " in self.line + " " else folder
 
     def state(self, world, folder):
-        found = {n: (folder / "run" / n).read_bytes() for n in RUN_FILES
-                 if (folder / "run" / n).exists()}
+        place = folder / self.output
+        found = {n: (place / n).read_bytes() for n in self.files if (place / n).exists()}
         if not found:
             return None
-        notes = folder / "run" / "notes.txt"
+        notes = place / "notes.txt"
         check(not notes.exists() or notes.read_text() == "mine", "a file that is not ours changed")
         if b'"incomplete"' in found.get("metrics.json", b""):
-            code, out = world.run(["compare", "run", "run"], folder)
-            check(code == 2 and "not whole" in out, f"compare reads an incomplete run: {out}")
+            code, out = world.run(self.reader.split(), folder)
+            check(code == 2 and ("not whole" in out or "cut short" in out),
+                  f"{self.reader} reads what is incomplete: {out}")
             return REFUSED
         return found
+
+
+def run_job(name, out, **more):
+    """A backtest."""
+    files = ("returns.csv weights.csv trades.csv weights_last.csv positions.csv benchmark.csv "
+             "metrics.json")
+    line = f"backtest --prices IN/prices.csv --lookback 20 --out {out}"
+    return Folder(name, line, "run", files, "compare run run", **more)
+
+
+def orders_job(name, out, **more):
+    """The orders of a day, by a date of its own, as ages are in its answer."""
+    line = f"{ORDERS} --positions IN/held.csv --asof 2015-08-12 --out-dir {out}"
+    return Folder(name, line, "next", "orders.csv positions.csv metrics.json",
+                  f"{ORDERS} --positions next/positions.csv", **more)
 
 
 class Study(Job):
@@ -150,6 +186,16 @@ def older_run(*others):
     return make
 
 
+def older_orders(*others):
+    def make(world, folder):
+        line = f"{ORDERS} --capital 9000 --asof 2015-08-10 --out-dir next"
+        check(world.run(line.split(), folder)[0] == 0, line)
+        for name in others:
+            (folder / name).write_text("mine")
+
+    return make
+
+
 def older_file(name):
     return lambda world, folder: (folder / name).write_bytes(b"old")
 
@@ -161,10 +207,14 @@ def older_page(world, folder):
 
 def jobs():
     return [
-        Run("backtest-new", "run"),
-        Run("backtest-again", "run", before=older_run()),
-        Run("backtest-beside", "run --force", before=older_run("run/notes.txt")),
-        Run("backtest-here", ".", before=older_run()),
+        run_job("backtest-new", "run"),
+        run_job("backtest-again", "run", before=older_run()),
+        run_job("backtest-beside", "run --force", before=older_run("run/notes.txt")),
+        run_job("backtest-here", ".", before=older_run()),
+        orders_job("orders-new", "next"),
+        orders_job("orders-again", "next", before=older_orders()),
+        orders_job("orders-beside", "next --force", before=older_orders("next/notes.txt")),
+        orders_job("orders-here", ".", before=older_orders()),
         Job("train", f"train --prices IN/prices.csv {LEARN} --out m.sharpen", [], "m.sharpen",
             again="--resume"),
         Study("study", "study --config study.toml --threads 2 --out s",
@@ -181,11 +231,12 @@ def jobs():
     ]
 
 
+CONTINUE = "predict --continue . --prices IN/prices.csv"
 # Inputs and the commands that read them; those with a checksum must be refused.
 READERS = {
     "prices.csv": ["solve --prices X -k 2", "doctor X --json",
                    "backtest --prices X --lookback 20 --json",
-                   f"train --prices X {LEARN} --epochs 1 --out n.sharpen"],
+                   f"train --prices X {LEARN} --out n.sharpen"],
     "m.sharpen": ["inspect X", "predict --model X --prices IN/prices.csv"],
     "member-1": [f"train --prices IN/prices.csv {LEARN} --out m.sharpen --resume"],
     "study.db": ["report X --replications 50", "study --list --out .",
@@ -193,12 +244,25 @@ READERS = {
     "backtest.toml": ["backtest --config X", "backtest --config X --print-config"],
     "study.toml": ["study --config X --dry-run", "study --config X --print-config"],
     "w.csv": ["predict --model IN/m.sharpen --prices IN/prices.csv --previous X"],
-    "mu.csv": ["solve --mu X --cov IN/cov.csv -k 2"],
-    "cov.csv": ["solve --mu IN/mu.csv --cov X -k 2"],
+    "moments.txt": ["solve --moments X -k 2 --certify"],
+    "mean.csv": ["solve --mean X --cov IN/cov.csv -k 2"],
+    "cov.csv": ["solve --mean IN/mean.csv --cov X -k 2"],
     "signal.csv": ["backtest --prices IN/prices.csv --framework signal --signal X --lookback 20"],
-    "returns.csv": ["compare . IN/run --replications 50"],
-    "metrics.json": ["compare . IN/run --replications 50"],
+    "held.csv": [f"{ORDERS} --positions X"],
+    "members.csv": ["backtest --prices IN/prices.csv --members X --lookback 20"],
+    "costs.csv": ["backtest --prices IN/prices.csv --cost-bps X --lookback 20"],
+    "tradable.csv": ["backtest --prices IN/prices.csv --tradable X --lookback 20"],
+    "benchmark.csv": ["backtest --prices IN/prices.csv --benchmark X --lookback 20"],
+    "groups.csv": ["solve --prices IN/prices.csv -k 3 --groups X --limits IN/limits.toml"],
+    "limits.toml": ["solve --prices IN/prices.csv -k 3 --limits X --explain",
+                    "backtest --prices IN/prices.csv --limits X --lookback 20 -k 3"],
+    "decisions.toml": ["doctor IN/dirty.csv --decisions X",
+                       "backtest --prices IN/dirty.csv --decisions X --lookback 20"],
+    "returns.csv": ["compare . IN/run --replications 50", CONTINUE],
+    "metrics.json": ["compare . IN/run --replications 50", CONTINUE],
+    "positions.csv": [CONTINUE],
 }
+OF_RUN = {"returns.csv", "metrics.json", "positions.csv"}  # in the folder of a backtest
 CHECKSUMMED = {"m.sharpen", "member-1"}
 HOSTILE = [b"1e309", b"nan", b"-inf", b"0x1p3", b'"', b"\n\n", b"\x00" * 9, b"\xff\xfe", b",,,,,,,",
            b"9" * 400, b"\x1b[2J", b"[" * 300, b"a." * 200 + b"a = 1\n", b"\xe2\x80\xae",
@@ -224,9 +288,10 @@ class World:
         (self.inputs / "backtest.toml").write_text(
             self.run("backtest --prices prices.csv --lookback 20 --print-config".split(),
                      self.inputs)[1].replace("prices.csv", str(self.inputs / "prices.csv")))
+        self.write_tables()
         names = [f"A{i}" for i in range(5)]
-        (self.inputs / "mu.csv").write_text(
-            "asset,mu\n" + "".join(f"{n},{0.01 * i + 0.01}\n" for i, n in enumerate(names)))
+        (self.inputs / "mean.csv").write_text(
+            "asset,mean\n" + "".join(f"{n},{0.01 * i + 0.01}\n" for i, n in enumerate(names)))
         (self.inputs / "cov.csv").write_text(",".join(["", *names]) + "\n" + "".join(
             ",".join([n, *(str(0.04 if m == n else 0.01) for m in names)]) + "\n" for n in names))
         check(self.run("study --config study.toml --out s".split(), self.inputs)[0] == 0, "study")
@@ -234,7 +299,7 @@ class World:
         for part in (1, 2):
             line = f"study --config study.toml --shard {part}/2 --out part{part}"
             check(self.run(line.split(), self.inputs)[0] == 0, line)
-        for name in ("returns.csv", "metrics.json"):
+        for name in OF_RUN:
             shutil.copy(self.inputs / "run" / name, self.inputs / name)
         self.run(f"train --prices prices.csv {LEARN} --out n.sharpen".split(), self.inputs,
                  fault="linkat:3:kill")
@@ -243,6 +308,26 @@ class World:
         self.jobs = {job.name: job for job in jobs()}
         for job in self.jobs.values():
             self.measure(job, folder / "measure")
+
+    def write_tables(self):
+        for name, text in TEXTS.items():
+            (self.inputs / name).write_text(
+                text.replace("GROUPS", str(self.inputs / "groups.csv")))
+        header, *rows = (self.inputs / "prices.csv").read_text().splitlines()
+        dates = [row.split(",")[0] for row in rows]
+        (self.inputs / "tradable.csv").write_text(header + "\n" + "".join(
+            f"{date},1,1,{int(i % 7 > 0)},1,1,0\n" for i, date in enumerate(dates)))
+        (self.inputs / "benchmark.csv").write_text("date,index\n" + "".join(
+            f"{date},{100 + i % 11 + 0.1 * i}\n" for i, date in enumerate(dates)))
+        cells = [row.split(",") for row in rows]  # a split, a misprint and a gap
+        for row in cells[80:]:
+            row[1] = str(float(row[1]) / 4)
+        cells[50][2] = str(float(cells[50][2]) * 10)
+        cells[60][3] = cells[61][3] = ""
+        (self.inputs / "dirty.csv").write_text(
+            "\n".join([header, *(",".join(row) for row in cells)]) + "\n")
+        line = "doctor dirty.csv --decide decisions.toml"
+        check(self.run(line.split(), self.inputs)[0] == 0, line)
 
     def can_mount(self, folder):
         place = folder / "mount"
