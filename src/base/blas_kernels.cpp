@@ -36,10 +36,10 @@ bool mend_blas_kernels() {
       blas_thread_shutdown_ == nullptr || getenv(kChoice) != nullptr ||
       std::string_view(openblas_get_corename()) != "Prescott")
     return false;
-  if (setenv(kChoice, better, 0) != 0) return false;
   // Its threads start with the library and choose kernels, too, where they find none. As after a
   // fork, it makes new ones when it needs them.
   blas_thread_shutdown_();
+  if (setenv(kChoice, better, 0) != 0) return false;
   gotoblas_dynamic_quit();
   gotoblas_dynamic_init();
   unsetenv(kChoice);
