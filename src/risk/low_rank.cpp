@@ -45,11 +45,21 @@ void LowRankRisk::gather(Index s, Index j, double* u) const {
   for (Index t = 0; t < T_; ++t) u[t] = c_ * (r[t * returns_.stride] - mean(s)[j]);
 }
 
+void LowRankRisk::mul_spectral(Index s, const double* factors, double* q, double* v) const {
+  kernels_.rows_dot(eigenvectors(s), T_, T_, T_, q, v);
+  for (Index t = 0; t < T_; ++t) q[t] = factors[t] * v[t];
+  kernels_.rows_combine(eigenvectors(s), T_, T_, T_, q, v);
+}
+
 // out = (m - U v) / delta with v = M^-1 q, q = U^T m; q and v hold Tp doubles.
 void LowRankRisk::woodbury(Index s, ConstVec m, Vec out, double* q, double* v) const {
   project(s, m, q);
-  std::fill(q + T_, q + Tp_, 0.0);
-  kernels_.sym_mul(inverse(s), Tp_, q, v);
+  if (parts_.root) {
+    mul_spectral(s, inverse_factors(s), q, v);
+  } else {
+    std::fill(q + T_, q + Tp_, 0.0);
+    kernels_.sym_mul(inverse(s), Tp_, q, v);
+  }
   expand(s, v, out);
   const double delta = fact(s).delta;
   for (std::size_t j = 0; j < size(); ++j) out[j] = (m[j] - out[j]) / delta;
@@ -75,12 +85,10 @@ double LowRankRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
 
 void LowRankRisk::root_solve(Index s, ConstVec m, Vec out, Vec scratch) const {
   double* q = scratch.data();
-  double* f = q + Tp_;
+  double* v = q + Tp_;
   project(s, m, q);
-  kernels_.rows_dot(eigenvectors(s), T_, T_, T_, q, f);
-  for (Index t = 0; t < T_; ++t) f[t] *= root_factors(s)[t];
-  kernels_.rows_combine(eigenvectors(s), T_, T_, T_, f, q);
-  expand(s, q, out);
+  mul_spectral(s, root_factors(s), q, v);
+  expand(s, v, out);
   const double inverse_root = 1.0 / std::sqrt(fact(s).delta);
   for (std::size_t j = 0; j < size(); ++j) out[j] = m[j] * inverse_root - out[j];
 }

@@ -5,8 +5,8 @@
 // the return matrix, which all samples share, and a correction for the means. Solves go through
 // M = delta I + U^T U (T, T):
 //   Sigma^-1 m = (m - U v) / delta,  v = M^-1 U^T m,  and U^T Sigma^-1 m = v,
-// so that C = m^T Sigma^-1 m = delta |a|^2 + |v|^2 is a sum of squares. With
-// U^T U = V diag(s2) V^T,
+// so that C = m^T Sigma^-1 m = delta |a|^2 + |v|^2 is a sum of squares. Roots need
+// U^T U = V diag(s2) V^T, which M^-1 = V diag(1 / (s2 + delta)) V^T then is taken from:
 //   Sigma^(-1/2) m = m / sqrt(delta) - U V diag(f) V^T U^T m,
 //   f = 1 / (sqrt(delta) sqrt(s2 + delta) (sqrt(delta) + sqrt(s2 + delta))).
 // The triangular factor is semiseparable. Over blocks J of assets, from P = I (T, T):
@@ -72,13 +72,14 @@ class LowRankRisk final : public Risk {
   const double* window(Index s) const {
     return returns_.data + (fact(s).end - T_) * returns_.stride;
   }
-  // Sample s lies in one piece: mean, b, D (n each); M^-1 packed; [V^T (T, T), f (T)];
-  // [W (head, Tp), then L_JJ^-1 packed, block by block].
+  // Sample s lies in one piece: mean, b, D (n each); M^-1 packed, or with roots V^T (T, T), f and
+  // 1 / (s2 + delta) (T each); [W (head, Tp), then L_JJ^-1 packed, block by block].
   const double* mean(Index s) const { return store_.data() + s * per_sample_; }
   const double* inverse(Index s) const { return mean(s) + 3 * n(); }
-  const double* eigenvectors(Index s) const { return inverse(s) + packed_; }
+  const double* eigenvectors(Index s) const { return inverse(s); }
   const double* root_factors(Index s) const { return eigenvectors(s) + T_ * T_; }
-  const double* W(Index s) const { return inverse(s) + packed_ + root_size_; }
+  const double* inverse_factors(Index s) const { return root_factors(s) + T_; }
+  const double* W(Index s) const { return inverse(s) + inverse_size_; }
   // A block of the triangular factor: assets first .. first + count - 1.
   struct Block {
     Index first, count;
@@ -98,13 +99,15 @@ class LowRankRisk final : public Risk {
   void project(Index s, ConstVec m, double* q, Index first = 0) const;
   void expand(Index s, const double* v, Vec out, Index first = 0) const;
   void woodbury(Index s, ConstVec m, Vec out, double* q, double* v) const;
+  // v = V diag(factors) V^T q, which is used up.
+  void mul_spectral(Index s, const double* factors, double* q, double* v) const;
   void gather(Index s, Index j, double* u) const;  // u (T) = row j of U
 
   ConstMat returns_;
   Index T_, Tp_;
   double shrinkage_, c_;
   Parts parts_;
-  Index packed_, root_size_, lower_size_, per_sample_;
+  Index inverse_size_, lower_size_, per_sample_;
   const Kernels& kernels_;
   std::vector<double> store_;
   std::vector<Fact> facts_;

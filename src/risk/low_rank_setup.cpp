@@ -74,12 +74,11 @@ LowRankRisk::LowRankRisk(ConstMat returns, Index lookback, std::span<const Index
       shrinkage_(shrinkage),
       c_(std::sqrt((1.0 - shrinkage) / static_cast<double>(lookback - 1))),
       parts_(parts),
-      packed_(packed_size(lookback)),
-      root_size_(parts.root ? lookback * lookback + lookback : 0),
+      inverse_size_(parts.root ? lookback * (lookback + 2) : packed_size(lookback)),
       lower_size_(parts.lower ? head() * Tp_ + (blocks() - 1) * packed_size(kBlock) +
                                     packed_size(returns.cols - head())
                               : 0),
-      per_sample_(3 * returns.cols + packed_ + root_size_ + lower_size_),
+      per_sample_(3 * returns.cols + inverse_size_ + lower_size_),
       kernels_(kernels()),
       store_(static_cast<std::size_t>(per_sample_) * ends.size()),
       facts_(ends.size()) {
@@ -131,12 +130,24 @@ void LowRankRisk::set(Index s, const Gram& gram, Work& work) {
   if (std::isfinite(fact.A) && fact.A > 0.0) fact.status = Status::ok;
 }
 
-// M^-1 packed and, if asked for, V^T and f.
+// M^-1, packed or by its spectrum.
 bool LowRankRisk::invert_gram(Index s, Work& work) {
   const double delta = fact(s).delta;
-  double* K = work.K.data();
-  double* M = work.M.data();
   const auto T = static_cast<lapack_int>(T_);
+  if (parts_.root) {
+    double* s2 = work.means.data();
+    if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', T, work.K.data(), T, s2) != 0) return false;
+    std::copy(work.K.begin(), work.K.end(), writable(eigenvectors(s)));
+    double* f = writable(root_factors(s));
+    const double root_delta = std::sqrt(delta);
+    for (Index t = 0; t < T_; ++t) {
+      const double total = std::max(0.0, s2[t]) + delta, root = std::sqrt(total);
+      f[t] = 1.0 / (root_delta * root * (root_delta + root));
+      f[T_ + t] = 1.0 / total;
+    }
+    return true;
+  }
+  double* M = work.M.data();
   std::copy(work.K.begin(), work.K.end(), work.M.begin());
   for (Index t = 0; t < T_; ++t) M[t * T_ + t] += delta;
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', T, M, T) != 0) return false;
@@ -146,17 +157,6 @@ bool LowRankRisk::invert_gram(Index s, Work& work) {
     double* row = packed + packed_row(i);
     for (Index j = 0; j <= i; ++j) row[j] = M[j * T_ + i];
     row[i] *= 0.5;
-  }
-  if (!parts_.root) return true;
-
-  double* s2 = work.means.data();
-  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', T, K, T, s2) != 0) return false;
-  std::copy(work.K.begin(), work.K.end(), writable(eigenvectors(s)));
-  double* f = writable(root_factors(s));
-  const double root_delta = std::sqrt(delta);
-  for (Index t = 0; t < T_; ++t) {
-    const double root = std::sqrt(std::max(0.0, s2[t]) + delta);
-    f[t] = 1.0 / (root_delta * root * (root_delta + root));
   }
   return true;
 }

@@ -19,9 +19,11 @@ namespace sharpen::risk {
 namespace {
 
 constexpr double kLeastLowRankShrinkage = 1e-5;
-// Where the low-rank form overtakes the dense one, in n / T, measured at T = 100.
+// Where the low-rank form overtakes the dense one, in n / T, measured at T = 100: its eigenvectors
+// are of T, not of n.
 constexpr double kLowRankFrom = 3.0;
 constexpr double kLowRankFromRestricted = 1.5;
+constexpr double kLowRankFromRoot = 1.25;
 constexpr double kSymmetryTolerance = 1e-8;
 constexpr double kSemidefiniteTolerance = 1e-10;
 
@@ -143,7 +145,9 @@ void RiskSettings::validate() const {
 
 Form RiskSettings::form_for(Index n, Index T) const {
   if (form != Form::automatic) return form;
-  const double from = parts.restriction ? kLowRankFromRestricted : kLowRankFrom;
+  const double from = parts.root          ? kLowRankFromRoot
+                      : parts.restriction ? kLowRankFromRestricted
+                                          : kLowRankFrom;
   const bool cheaper = static_cast<double>(n) > from * static_cast<double>(T);
   return cheaper && shrinkage >= kLeastLowRankShrinkage ? Form::low_rank : Form::dense;
 }

@@ -216,7 +216,7 @@ TEST(RiskSetUp, ChoosesTheCheaperForm) {
   settings.shrinkage = 0.1;
   const RowMatrix between = random.returns(10, 25);
   EXPECT_EQ(from_windows(view(between), 10, ends, settings, Threads(1))->form(), Form::low_rank);
-  settings.parts.restriction = false;
+  settings.parts = {.lower = true, .root = false, .restriction = false};
   EXPECT_EQ(from_windows(view(between), 10, ends, settings, Threads(1))->form(), Form::dense);
   const RowMatrix narrow = random.returns(60, 10);
   const std::vector<Index> later = {60};
@@ -339,6 +339,21 @@ TEST(RiskSetUp, WindowWithoutRiskIsInvalidInput) {
                 Status::invalid_input)
           << level;
     }
+}
+
+// Where roots or restrictions are needed, the low-rank form pays earlier.
+TEST(RiskSettings, AutomaticFormIsTheCheaperOne) {
+  const auto first_low_rank = [](Parts parts, double shrinkage) {
+    const RiskSettings settings{.shrinkage = shrinkage, .parts = parts};
+    Index n = 1;
+    while (n < 1000 && settings.form_for(n, 100) != Form::low_rank) ++n;
+    return n;
+  };
+  EXPECT_EQ(first_low_rank({.lower = true, .root = false, .restriction = false}, 0.1), 301);
+  EXPECT_EQ(first_low_rank({.lower = true, .root = false, .restriction = true}, 0.1), 151);
+  EXPECT_EQ(first_low_rank({.lower = false, .root = true, .restriction = false}, 0.1), 126);
+  EXPECT_EQ(first_low_rank({}, 0.1), 126);
+  EXPECT_EQ(first_low_rank({}, 1e-6), 1000);
 }
 
 std::string message_of(const auto& call) {

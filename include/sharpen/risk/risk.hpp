@@ -33,11 +33,12 @@ constexpr Index kWindowRows = 100;
 
 // Which optional parts a set-up prepares. root_solve of the dense form, lower_* of the low-rank
 // form cost time and memory that only one of the two scores needs. Soft restrictions need no
-// preparation, but are what makes the dense form dear: they move the automatic choice.
+// preparation. Both they and roots are what makes the dense form dear: the automatic choice is low
+// rank from n > 3 T without them.
 struct Parts {
   bool lower = true;        // lower_solve, lower_solve_t
-  bool root = true;         // root_solve
-  bool restriction = true;  // restrict_to will be called: low rank from n > 1.5 T, not 3 T
+  bool root = true;         // root_solve: low rank from n > 1.25 T
+  bool restriction = true;  // restrict_to will be called: low rank from n > 1.5 T
 };
 
 class Risk {
