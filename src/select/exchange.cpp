@@ -63,7 +63,7 @@ bool Search::exchange(const Stop& stop) {
 void Search::take_factor_from_forward(const Stop& stop) {
   const Index rows = W_.rows;
   for (Index r = 0; r < rows; ++r)
-    for (Index s = 0; s <= r; ++s) L_[at(r * rows + s)] = W_(s, K_[at(r)]);
+    for (Index s = 0; s <= r; ++s) U_[at(s * rows + r)] = W_(s, K_[at(r)]);
   confirmed_.assign(K_.begin(), K_.end());
   set_small_state(stop);
   backward(stop);
@@ -79,35 +79,49 @@ void Search::backward(const Stop& stop) {
 
 // Everything about K from scratch. False if Sigma_KK is not positive definite by the pivot rule.
 bool Search::refresh(const Stop& stop) {
-  ask(stop);
+  load_support(stop);
   const Index rows = W_.rows;
   // LAPACK's lower triangle by columns is our upper one by rows.
   for (Index s = 0; s < rows; ++s)
-    for (Index r = s; r < rows; ++r) U_[at(s * rows + r)] = Sigma_(s, K_[at(r)]);
+    for (Index r = s; r < rows; ++r) U_[at(s * rows + r)] = W_(s, K_[at(r)]);
   for (Index r = 0; r < rows; ++r) diagonal_[at(r)] = U_[at(r * rows + r)];
+  ask(stop);
   if (!risk::cholesky_in_place(U_.data(), rows, {diagonal_.data(), at(rows)})) return false;
-  for (Index r = 0; r < rows; ++r)
-    for (Index s = 0; s <= r; ++s) L_[at(r * rows + s)] = U_[at(s * rows + r)];
   set_small_state(stop);
-  load_support();
+  transpose_factor();
   for (Index b = 0; b < blocks_; ++b) {
     ask(stop);
-    kernels_.forward(W_.only(b), L_.data(), z_.data(), u_.data(), residuals_.from(b * kWidth));
+    kernels_.forward(W_.only(b), U_.data(), z_.data(), u_.data(), residuals_.from(b * kWidth));
   }
+  transpose_factor();
   backward(stop);
   return true;
 }
 
+void Search::transpose_factor() {
+  const auto rows = at(W_.rows);
+  for (std::size_t r = 1; r < rows; ++r)
+    for (std::size_t s = 0; s < r; ++s) std::swap(U_[r * rows + s], U_[s * rows + r]);
+}
+
 // W = Sigma_K,: and the residuals of an empty support.
-void Search::load_support() {
+void Search::load_support(const Stop& stop) {
   const ConstVec D = risk_->diagonal(sample_);
   std::copy(signal_->m.begin(), signal_->m.end(), residuals_.rm);
   std::copy(D.begin(), D.end(), residuals_.rv);
   std::fill(residuals_.r1, residuals_.r1 + n_, 1.0);
   std::fill(bar_, bar_ + n_, 0.0);
   for (const Index i : K_) bar_[i] = kBarred;
-  for (Index b = 0; b < blocks_; ++b) std::copy_n(Sigma_.block(b), W_.rows * kWidth, W_.block(b));
   has_pending_ = false;
+  if (!columns_.empty()) {
+    for (Index b = 0; b < blocks_; ++b) std::copy_n(Sigma_.block(b), W_.rows * kWidth, W_.block(b));
+    return;
+  }
+  for (Index s = 0; s < W_.rows; ++s) {
+    ask(stop);
+    read_column(K_[at(s)], s);
+    put_column(W_, s);
+  }
 }
 
 void Search::return_to_confirmed() {
@@ -118,14 +132,13 @@ void Search::return_to_confirmed() {
   }
 }
 
-// From L (row-major lower): U = L^T, H, z = L^-1 m_K, u = L^-1 1, alpha, eta and the scalars.
+// From U, its upper triangle: H, z = L^-1 m_K, u = L^-1 1, alpha, eta and the scalars.
 void Search::set_small_state(const Stop& stop) {
   ask(stop);
   const Index rows = W_.rows;
   const auto size = static_cast<int>(rows);
   for (Index s = 0; s < rows; ++s) {
     for (Index r = 0; r < s; ++r) U_[at(s * rows + r)] = 0.0;
-    for (Index r = s; r < rows; ++r) U_[at(s * rows + r)] = L_[at(r * rows + s)];
     z_[at(s)] = signal_->m[at(K_[at(s)])];
     u_[at(s)] = 1.0;
   }

@@ -16,7 +16,7 @@ constexpr double kNoValue = -kInfinity;
 
 }  // namespace
 
-Search::Search(Index n, Index k, bool exchanges)
+Search::Search(Index n, Index k, bool exchanges, Index most_kept)
     : n_(n), k_(k), blocks_(block_count(n)), kernels_(kernels()) {
   const auto doubles = at(blocks_ * kWidth);
   const std::size_t lines = doubles / 8;
@@ -34,9 +34,11 @@ Search::Search(Index n, Index k, bool exchanges)
   dependent_.resize(at(n));
   z_.resize(rows);
   if (!exchanges) return;
-  columns_.resize(matrix_.size());
-  Sigma_ = {first_of(columns_), k, 0, blocks_};
-  for (std::vector<double>* square : {&L_, &U_, &H_}) square->resize(rows * rows);
+  if (n * k <= most_kept) {
+    columns_.resize(matrix_.size());
+    Sigma_ = {first_of(columns_), k, 0, blocks_};
+  }
+  for (std::vector<double>* square : {&U_, &H_}) square->resize(rows * rows);
   for (std::vector<double>* vector : {&u_, &alpha_, &eta_, &g_, &gm_, &g1_, &h_, &kept_, &bound_,
                                       &cross_, &drop_, &load_, &diagonal_})
     vector->resize(rows);
@@ -104,12 +106,15 @@ Index Search::first_of_best(double best, double margin) const {
   return -1;
 }
 
-// column_ = Sigma e_j, kept as row `row` of Sigma_K,: where exchanges may follow.
+// column_ = Sigma e_j, kept as row `row` of Sigma_K,: where that is.
 void Search::read_column(Index j, Index row) {
   risk_->column(sample_, j, {column_, at(n_)}, scratch_);
-  if (columns_.empty()) return;
+  if (!columns_.empty()) put_column(Sigma_, row);
+}
+
+void Search::put_column(const Blocked& G, Index row) const {
   for (Index b = 0; b < blocks_; ++b)
-    std::copy(column_ + b * kWidth, column_ + (b + 1) * kWidth, Sigma_.block(b) + row * kWidth);
+    std::copy(column_ + b * kWidth, column_ + (b + 1) * kWidth, G.block(b) + row * kWidth);
 }
 
 void Search::add(Index p) {

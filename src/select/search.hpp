@@ -48,7 +48,8 @@ struct SupportValue {
 // Memory for supports of at most k out of n assets. Nothing is allocated after construction.
 class Search {
  public:
-  Search(Index n, Index k, bool exchanges);
+  // most_kept: numbers that a second matrix (k, n) may have, 32 MB. Exchanges are faster with it.
+  Search(Index n, Index k, bool exchanges, Index most_kept = 4'000'000);
 
   // Both leave the support in K(), in no particular order. A start needs signal, risk and
   // sample to stay alive until the exchanges are done. Both throw Interrupted.
@@ -80,6 +81,7 @@ class Search {
   void backward(const Stop& stop);
   void return_to_confirmed();
   void set_small_state(const Stop& stop);
+  void transpose_factor();
   void set_removals();
   void set_bounds(double value);
   bool find_exchange(Candidate& best);
@@ -88,8 +90,9 @@ class Search {
   void move_small_state(double value);
   void set_level();
   void finish_pending();
-  void load_support();
+  void load_support(const Stop& stop);
   void read_column(Index j, Index row);
+  void put_column(const Blocked& G, Index row) const;
 
   static double* first_of(std::vector<Line>& lines) { return lines.data()->x; }
 
@@ -103,7 +106,9 @@ class Search {
   std::vector<Index> K_;
   std::vector<Line> matrix_, columns_, vectors_;  // what the pointers below point into
   Blocked W_;                                     // G of the forward selection, then W
-  Blocked Sigma_;  // Sigma_K,:, for the exchanges only: low-rank columns cost O(n T) each
+  // Sigma_K,:, for the exchanges only, unless it is large: low-rank columns cost O(n T) each, but
+  // that is little beside their O(n k) where k is large.
+  Blocked Sigma_;
   Residuals residuals_;
   double *bar_, *column_, *values_;
   std::vector<double> dependent_;  // (n) residual variances that count as zero
@@ -111,7 +116,7 @@ class Search {
   double Bm_ = 0.0;  // B of m
 
   // The exchange search: all (k) or (k, k).
-  std::vector<double> L_, U_, H_, z_, u_, alpha_, eta_;
+  std::vector<double> U_, H_, z_, u_, alpha_, eta_;  // U: the factor L of Sigma_KK, transposed
   std::vector<double> g_, gm_, g1_, h_, kept_, bound_;  // per asset that could leave
   std::vector<double> cross_, drop_, load_, diagonal_;
   std::vector<SupportValue> without_;

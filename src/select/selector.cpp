@@ -89,12 +89,12 @@ Optimizer ranking_by(layer::Score score) {
 namespace {
 
 // What a support and the search for it keep, in numbers: the covariance of the names and its factor
-// (select/exact.hpp); a row of n for each name and, to exchange them, another one and three
-// matrices (select/search.hpp).
+// (select/exact.hpp); a row of n for each name and, to exchange them, two matrices
+// (select/search.hpp).
 double numbers_kept(Optimizer optimizer, double n, double k) {
   const double support = 2.0 * k * k;
   if (optimizer == Optimizer::greedy) return support + n * k;
-  if (optimizer == Optimizer::swap) return support + 2.0 * n * k + 3.0 * k * k;
+  if (optimizer == Optimizer::swap) return support + n * k + 2.0 * k * k;
   return support;
 }
 

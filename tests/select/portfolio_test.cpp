@@ -330,12 +330,12 @@ TEST(SelectSettings, RefusesASearchThatWouldNotFitIntoMemory) {
   settings.k = 10000;
   settings.optimizer = Optimizer::swap;
   EXPECT_EQ(message_of([&] { settings.validate(100000); }),
-            "k = 10000 of 100000 assets needs 20 GB of memory by optimizer swap: choose 1213 names "
+            "k = 10000 of 100000 assets needs 11 GB of memory by optimizer swap: choose 2290 names "
             "at most, or optimizer symmetric, which searches less");
-  settings.k = 1213;
+  settings.k = 2290;
   EXPECT_NO_THROW(settings.validate(100000));
-  settings.k = 1214;
-  EXPECT_NE(message_of([&] { settings.validate(100000); }).find("choose 1213 "), std::string::npos);
+  settings.k = 2291;
+  EXPECT_NE(message_of([&] { settings.validate(100000); }).find("choose 2290 "), std::string::npos);
   settings.optimizer = Optimizer::greedy;
   EXPECT_NO_THROW(settings.validate(100000));
   settings.optimizer = Optimizer::symmetric;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "select/naive.hpp"
+#include "select/search.hpp"
 
 namespace sharpen::select::testing {
 namespace {
@@ -82,6 +83,29 @@ TEST(Swap, SlowLeavesNoExchangeThatWouldHelpInALargerMarket) {
     const Portfolio start = run(Sigma, mu, k, Optimizer::greedy);
     EXPECT_GT(*p.value, *start.value * 1.001);
     EXPECT_LE(best_neighbour(Sigma, mu, p.support, Net::positive, every), *p.value * (1 + 1e-9));
+  }
+}
+
+// Where that matrix would be large, it is read again instead.
+TEST(Swap, IsTheSameWithoutACopyOfTheCovarianceOfItsNames) {
+  Problems problems(4);
+  constexpr Index n = 120, k = 40;
+  const auto F = problems.matrix(n, n + n / 10);
+  const MatrixXd Sigma = F * F.transpose() / static_cast<double>(n + n / 10);
+  const auto risk = exact_risk(Sigma);
+  std::vector<double> scratch(at(risk->scratch_size()));
+  for (int round = 0; round < 5; ++round) {
+    const VectorXd mu = problems.signal(Sigma, true);
+    const Signal signal{.m = sharpen::testing::view(mu)};
+    Search kept(n, k, true), read(n, k, true, 0);
+    kept.forward(signal, *risk, 0, scratch, {});
+    const std::vector<Index> before(kept.K().begin(), kept.K().end());
+    EXPECT_TRUE(kept.exchange({}));
+    read.forward(signal, *risk, 0, scratch, {});
+    EXPECT_TRUE(read.exchange({}));
+    const std::vector<Index> after(kept.K().begin(), kept.K().end());
+    EXPECT_NE(after, before);
+    EXPECT_EQ(std::vector<Index>(read.K().begin(), read.K().end()), after);
   }
 }
 
