@@ -96,20 +96,21 @@ void BoundLimits::bind_groups(std::span<const std::string> known) {
 }
 
 void BoundLimits::bind_coefficients(std::span<const std::string> known) {
-  for (const Coefficient& entry : rules->coefficients) {
-    if (!asset_ids.contains(entry.asset) && !among(known, entry.asset))
-      market::fail_unknown_asset(entry.where.empty() ? "coefficients" : entry.where, entry.asset,
-                                 keys_of(asset_ids));
-    if (id_of(column_ids, entry.name) == static_cast<Index>(columns.size()))
-      columns.push_back(entry.name);
-  }
-  coefficients.assign(columns.size(), std::vector<Dated<double>>(tickers.size()));
-  for (const Coefficient* entry : by_date(rules->coefficients)) {
-    const auto asset = asset_ids.find(entry->asset);
+  const CoefficientTable& table = rules->coefficients;
+  for (const std::string& name : table.names) id_of(column_ids, name);
+  lines.resize(tickers.size());
+  for (std::size_t l = 0; l < table.lines.size(); ++l) {
+    const auto& [ticker, from, where] = table.lines[l];
+    const auto asset = asset_ids.find(ticker);
     if (asset != asset_ids.end())
-      coefficients[at(column_ids.at(entry->name))][at(asset->second)].from(entry->from) =
-          entry->value;
+      lines[at(asset->second)].push_back(static_cast<Index>(l));
+    else if (!among(known, ticker))
+      market::fail_unknown_asset(where.empty() ? "coefficients" : where, ticker,
+                                 keys_of(asset_ids));
   }
+  for (std::vector<Index>& own : lines)
+    std::ranges::stable_sort(
+        own, {}, [&](Index l) -> const std::string& { return table.lines[at(l)].from; });
 }
 
 void BoundLimits::bind_weights(std::span<const std::string> known) {
@@ -215,7 +216,7 @@ void BoundLimits::bind_rows(std::span<const std::string> known) {
             shown(rule.text), shown(written.name)));
       if (term.kind == Kind::coefficient) {
         for (std::size_t i = 0; i < tickers.size(); ++i)
-          if (coefficients[at(term.id)][i].dates().empty())
+          if (line_of(term.id, static_cast<Index>(i), "") < 0)
             throw InputError(
                 fmt::format("row {}: asset {} has no {}: add it to the table of coefficients",
                             shown(rule.text), shown(tickers[i]), shown(written.name)));
@@ -312,8 +313,10 @@ void BoundLimits::note_dates() {
   for (const Row& row : rows)
     for (const Term& term : row.terms)
       if (term.kind == Kind::coefficient)
-        for (const auto& entries : coefficients[at(term.id)])
-          found.insert(entries.dates().begin(), entries.dates().end());
+        for (const std::vector<Index>& own : lines)
+          for (const Index l : own)
+            if (!std::isnan(coefficient(term.id, l)))
+              found.insert(rules->coefficients.lines[at(l)].from);
   found.erase("");
   dates.assign(found.begin(), found.end());
 }

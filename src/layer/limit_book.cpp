@@ -89,18 +89,33 @@ Limits LimitBook::with_betas(std::span<const Index> columns, std::string_view da
   return bound_->limits(columns, date, betas, holdings);
 }
 
+// A line that is not after the date counts until the next one of its asset that says something of
+// the column; of "", the latest does.
+Index BoundLimits::line_of(Index column, Index asset, std::string_view date) const {
+  const std::vector<Index>& own = lines[at(asset)];
+  const auto from = [&](Index l) -> std::string_view {
+    return rules->coefficients.lines[at(l)].from;
+  };
+  auto l = date.empty() ? own.end() : std::ranges::upper_bound(own, date, {}, from);
+  while (l != own.begin())
+    if (--l; !std::isnan(coefficient(column, *l))) return *l;
+  return -1;
+}
+
 std::optional<std::string> BoundLimits::missing(std::span<const Index> assets,
                                                 std::string_view date) const {
   for (const Row& row : rows)
     for (const Term& term : row.terms) {
       if (term.kind != Kind::coefficient) continue;
       for (const Index asset : assets) {
-        const Dated<double>& entries = coefficients[at(term.id)][at(asset)];
-        if (entries.as_of(date) == nullptr)
-          return fmt::format(
-              "row {}: asset {} has no {} on {}, the first is of {}: add an earlier line",
-              shown(row.name), shown(tickers[at(asset)]), shown(columns[at(term.id)]), date,
-              entries.dates().front());
+        if (line_of(term.id, asset, date) >= 0) continue;
+        const auto first = std::ranges::find_if(
+            lines[at(asset)], [&](Index l) { return !std::isnan(coefficient(term.id, l)); });
+        return fmt::format(
+            "row {}: asset {} has no {} on {}, the first is of {}: add an earlier line",
+            shown(row.name), shown(tickers[at(asset)]),
+            shown(rules->coefficients.names[at(term.id)]), date,
+            rules->coefficients.lines[at(*first)].from);
       }
     }
   return std::nullopt;
@@ -120,7 +135,7 @@ LimitRow BoundLimits::row_of(const Row& row, std::span<const Index> assets, std:
       if (term.kind == Kind::asset && assets[i] == term.id) a[i] += term.factor;
       if (term.kind == Kind::beta) a[i] += term.factor * betas[i];
       if (term.kind == Kind::coefficient)
-        a[i] += term.factor * *coefficients[at(term.id)][at(assets[i])].as_of(date);
+        a[i] += term.factor * coefficient(term.id, line_of(term.id, assets[i], date));
     }
   }
   return out;

@@ -64,9 +64,8 @@ struct BoundLimits {
   Objective objective = Objective::sharpe;
 
   std::map<std::string, Index, std::less<>> asset_ids, group_ids, column_ids;
-  std::vector<std::string> columns;                      // of coefficients
-  std::vector<Dated<std::vector<Index>>> groups;         // (assets)
-  std::vector<std::vector<Dated<double>>> coefficients;  // (columns, assets)
+  std::vector<Dated<std::vector<Index>>> groups;  // (assets)
+  std::vector<std::vector<Index>> lines;          // (assets) of coefficients, by date
   std::vector<Row> rows;
   std::vector<Names> names;
   std::vector<double> lower, upper, least_if_held;  // (assets)
@@ -88,6 +87,11 @@ struct BoundLimits {
   void check_bounds(Index asset) const;
   void check_conflicts(std::string_view first, std::string_view last) const;
 
+  // The line of the coefficient that counts; -1 if there is none yet.
+  Index line_of(Index column, Index asset, std::string_view date) const;
+  double coefficient(Index column, Index line) const {
+    return rules->coefficients.matrix()(line, column);
+  }
   // What coefficient an asset of these has not yet, in words.
   std::optional<std::string> missing(std::span<const Index> assets, std::string_view date) const;
   Limits limits(std::span<const Index> assets, std::string_view date, ConstVec betas,

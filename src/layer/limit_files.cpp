@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 
 #include "base/csv.hpp"
+#include "base/vec.hpp"
 #include "market/asset_table.hpp"
 #include "sharpen/base/error.hpp"
 #include "sharpen/base/text.hpp"
@@ -86,54 +88,44 @@ std::string write_groups(const std::vector<GroupMember>& groups) {
   return out;
 }
 
-std::vector<Coefficient> parse_coefficients(std::string_view text, std::string_view name) {
+CoefficientTable parse_coefficients(std::string_view text, std::string_view name) {
   const AssetTable table = market::read_asset_table(text, name, "asset,quality,size");
   if (table.header.size() < (table.date < 0 ? 2U : 3U))
     throw InputError(fmt::format(
         "{}:1: there is no column of coefficients: give one beside asset, with its name",
         shown_file(name)));
-  std::vector<Coefficient> out;
+  // Columns and lines that say nothing are as if they were not there.
+  std::vector<std::size_t> columns;
+  for (std::size_t c = 0; c < table.header.size(); ++c)
+    if (static_cast<Index>(c) != table.asset && static_cast<Index>(c) != table.date &&
+        std::ranges::any_of(table.lines,
+                            [&](const TableLine& line) { return !line.fields[c].empty(); }))
+      columns.push_back(c);
+  CoefficientTable out;
+  for (const std::size_t c : columns) out.names.push_back(table.header[c]);
   std::map<std::pair<std::string, std::string>, Index> lines;
   for (const TableLine& line : table.lines) {
     const std::string from = table.date_of(line);
-    const std::string& asset = table.asset_of(line);
     table.refuse_twice(line, from, lines);
-    for (std::size_t c = 0; c < line.fields.size(); ++c) {
-      if (static_cast<Index>(c) == table.asset || static_cast<Index>(c) == table.date ||
-          line.fields[c].empty())
-        continue;
-      const double value = share_of(table, line, c);
-      out.push_back({asset, table.header[c], value, from, table.where(line)});
-    }
+    if (std::ranges::all_of(columns, [&](std::size_t c) { return line.fields[c].empty(); }))
+      continue;
+    out.lines.push_back({table.asset_of(line), from, table.where(line)});
+    for (const std::size_t c : columns)
+      out.values.push_back(line.fields[c].empty() ? kNaN : share_of(table, line, c));
   }
   return out;
 }
 
-// One line for neighbours of the same asset and date, as they stood on one.
-std::string write_coefficients(const std::vector<Coefficient>& coefficients) {
-  std::vector<std::string> names;
-  std::map<std::string, Index> column_of;
-  for (const Coefficient& entry : coefficients)
-    if (column_of.try_emplace(entry.name, static_cast<Index>(names.size())).second)
-      names.push_back(entry.name);
-  const bool dated = any_dated(coefficients);
+std::string write_coefficients(const CoefficientTable& table) {
+  const bool dated = any_dated(table.lines);
   std::string out = "asset";
-  for (const std::string& name : names) out += ',' + csv_field(name);
+  for (const std::string& name : table.names) out += ',' + csv_field(name);
   out += dated ? ",date\n" : "\n";
-  for (std::size_t first = 0; first < coefficients.size();) {
-    const Coefficient& head = coefficients[first];
-    std::vector<std::string> fields(names.size());
-    std::size_t next = first;
-    for (; next < coefficients.size(); ++next) {
-      const Coefficient& entry = coefficients[next];
-      std::string& field = fields[at(column_of.at(entry.name))];
-      if (entry.asset != head.asset || entry.from != head.from || !field.empty()) break;
-      field = shortest(entry.value);
-    }
-    out += csv_field(head.asset);
-    for (const std::string& field : fields) out += ',' + field;
-    out += (dated ? ',' + head.from : "") + '\n';
-    first = next;
+  for (std::size_t l = 0; l < table.lines.size(); ++l) {
+    out += csv_field(table.lines[l].asset);
+    for (const double value : table.matrix().row(static_cast<Index>(l)))
+      out += ',' + (std::isnan(value) ? "" : shortest(value));
+    out += (dated ? ',' + table.lines[l].from : "") + '\n';
   }
   return out;
 }

@@ -20,8 +20,8 @@ std::vector<GroupMember> parse_groups(std::string_view text, std::string_view na
 std::string write_groups(const std::vector<GroupMember>& groups);
 
 // asset,name,... and perhaps date; columns in any order. An empty field says nothing.
-std::vector<Coefficient> parse_coefficients(std::string_view text, std::string_view name);
-std::string write_coefficients(const std::vector<Coefficient>& coefficients);
+CoefficientTable parse_coefficients(std::string_view text, std::string_view name);
+std::string write_coefficients(const CoefficientTable& table);
 
 // asset,weight.
 std::map<std::string, double> parse_holdings(std::string_view text, std::string_view name);

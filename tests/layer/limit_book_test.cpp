@@ -113,6 +113,29 @@ max = 0.7
   EXPECT_NO_THROW(one.validate(1));
 }
 
+TEST(LimitBook, LinesThatSayNothingOfAColumnLeaveItAsItWas) {
+  const LimitBook book = book_of(R"(
+coefficients = """
+asset,size,date,value
+D,1,2020-01-01,1
+A,1,2020-01-01,1
+A,,2021-01-01,3
+A,5,2020-06-01,
+B,1,2020-01-01,1
+C,1,2020-01-01,1
+"""
+rows = ["size <= 2", "value <= 2"]
+)");
+  const auto of_A = [&](std::string_view date) {
+    const Limits limits = book.at(kAll, date, {}, {});
+    return std::pair(limits.rows[0].coefficients[0], limits.rows[1].coefficients[0]);
+  };
+  EXPECT_EQ(of_A("2020-03-01"), std::pair(1.0, 1.0));
+  EXPECT_EQ(of_A("2020-06-01"), std::pair(5.0, 1.0));
+  EXPECT_EQ(of_A("2021-02-01"), std::pair(5.0, 3.0));
+  EXPECT_EQ(of_A(""), std::pair(5.0, 3.0));
+}
+
 TEST(LimitBook, TakesTheLatestEntryThatIsNotAfterTheDate) {
   const LimitBook book = book_of(R"(
 groups = """

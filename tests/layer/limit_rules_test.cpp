@@ -18,6 +18,7 @@ namespace sharpen::layer {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string written(const RowRule& row) {
@@ -260,9 +261,10 @@ TEST(LimitFile, FindsItsTablesBesideIt) {
   EXPECT_EQ(rules.groups[0].asset, "A");
   EXPECT_EQ(rules.groups[0].from, "2020-01-31");
   EXPECT_THAT(rules.groups[1].where, ::testing::EndsWith("sectors.csv:3"));
-  ASSERT_EQ(rules.coefficients.size(), 3U);
-  EXPECT_EQ(rules.coefficients[1].value, 0.5);
-  EXPECT_EQ(rules.coefficients[2].name, "value");
+  EXPECT_THAT(rules.coefficients.names, ElementsAre("size", "value"));
+  ASSERT_EQ(rules.coefficients.lines.size(), 2U);
+  EXPECT_EQ(rules.coefficients.lines[1].asset, "B");
+  EXPECT_THAT(rules.coefficients.values, ElementsAre(1.5, ::testing::IsNan(), 0.5, -2.0));
   EXPECT_EQ(rules.holdings.at("A"), 0.25);
 }
 
@@ -303,11 +305,11 @@ bool same(const LimitRules& a, const LimitRules& b) {
              [](const auto& x, const auto& y) {
                return x.asset == y.asset && x.group == y.group && x.from == y.from;
              }) &&
-         all(a.coefficients, b.coefficients,
-             [](const auto& x, const auto& y) {
-               return x.asset == y.asset && x.name == y.name && x.from == y.from &&
-                      x.value == y.value;
-             }) &&
+         a.coefficients.names == b.coefficients.names &&
+         all(a.coefficients.lines, b.coefficients.lines,
+             [](const auto& x, const auto& y) { return x.asset == y.asset && x.from == y.from; }) &&
+         all(a.coefficients.values, b.coefficients.values,
+             [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }) &&
          all(a.names, b.names,
              [](const auto& x, const auto& y) {
                return x.group == y.group && x.least == y.least && x.most == y.most;
@@ -343,7 +345,9 @@ RC_GTEST_PROP(LimitFile, ReadsBackWhatItWrote, ()) {
   rules.max_turnover = perhaps(true);
   rules.min_net = perhaps(false);
   if (*rc::gen::arbitrary<bool>()) rules.beta_against = some_name();
+  CoefficientTable& table = rules.coefficients;
   const int count = *rc::gen::inRange(0, 6);
+  if (count > 0) table.names = {"c" + some_name(), "d" + some_name()};
   for (int i = 0; i < count; ++i) {
     const std::string from =
         *rc::gen::elementOf(std::vector<std::string>{"", "2020-01-01", "2021-03", "2019-12-31"});
@@ -352,16 +356,20 @@ RC_GTEST_PROP(LimitFile, ReadsBackWhatItWrote, ()) {
       return other.asset == member.asset && other.group == member.group && other.from == from;
     };
     if (std::ranges::none_of(rules.groups, is_there)) rules.groups.push_back(member);
-    const Coefficient entry{some_name(), "c" + some_name(), some_number(), from, ""};
-    if (std::ranges::none_of(rules.coefficients, [&](const Coefficient& other) {
-          return other.asset == entry.asset && other.from == entry.from;
-        }))
-      rules.coefficients.push_back(entry);
+    const CoefficientTable::Line line{some_name(), from, ""};
+    if (std::ranges::none_of(table.lines, [&](const CoefficientTable::Line& other) {
+          return other.asset == line.asset && other.from == line.from;
+        })) {
+      table.lines.push_back(line);
+      table.values.push_back(some_number());
+      table.values.push_back(*rc::gen::arbitrary<bool>() ? some_number() : std::nan(""));
+    }
     rules.holdings[some_name()] = some_number();
     rules.assets[some_name()] = {perhaps(false), std::nullopt, perhaps(true)};
     const NamesRule names{some_name() + std::to_string(i), i, i + 2};
     rules.names.push_back(names);
   }
+  if (count > 0) table.values[1] = some_number();  // columns without a number are not kept
   rules.rows = {parse_row("0.1 <= 'Health Care' + \"it's\" <= 40%")};
   const std::string text = rules.to_toml();
   const LimitRules again = read_limits(text, "again.toml");

@@ -33,10 +33,17 @@ struct GroupMember {
   std::string where;  // "sectors.csv:7", for messages
 };
 
-struct Coefficient {
-  std::string asset, name;
-  double value = 0.0;
-  std::string from, where;
+// Numbers of assets, some of them perhaps from a date on.
+struct CoefficientTable {
+  struct Line {
+    std::string asset, from, where;  // as in GroupMember
+  };
+  std::vector<std::string> names;  // of the columns
+  std::vector<Line> lines;
+  std::vector<double> values;  // (lines, names); NaN: the line says nothing of it
+
+  bool empty() const { return lines.empty(); }
+  ConstMat matrix() const { return {values.data(), std::ssize(lines), std::ssize(names)}; }
 };
 
 // lower <= sum of factor * name <= upper; a name is an asset, a group, a column of coefficients,
@@ -69,7 +76,7 @@ struct LimitRules {
   std::map<std::string, WeightRule> assets;  // of some, in its place
   std::optional<double> max_gross, min_net, max_net, max_turnover;
   std::vector<GroupMember> groups;
-  std::vector<Coefficient> coefficients;
+  CoefficientTable coefficients;
   std::vector<RowRule> rows;
   std::vector<NamesRule> names;
   std::string beta_against;  // a ticker; "": equal weights
