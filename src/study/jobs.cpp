@@ -97,6 +97,34 @@ double seconds_to_keep(const Plan& plan, Index cell) {
   return kTransaction + kRow * periods * (kColumns + k);
 }
 
+// What jobs of a kind cost, measured in terms of what was guessed. A dozen tell: measuring every one
+// of thousands would take longer than a study of them.
+class Yardstick {
+ public:
+  // Of one that is guessed so.
+  template <class Measure>
+  Cost cost(const std::pair<Index, std::string>& kind, double guess, const Measure& measure) {
+    constexpr int kEnough = 12;
+    Seen& seen = kinds_[kind];
+    if (seen.count == kEnough)
+      return {seen.guesses > 0.0 ? guess * seen.sum / seen.guesses : seen.sum / kEnough,
+              seen.gigabytes};
+    const Cost found = measure();
+    ++seen.count;
+    seen.sum += found.seconds;
+    seen.guesses += guess;
+    seen.gigabytes = std::max(seen.gigabytes, found.gigabytes);
+    return found;
+  }
+
+ private:
+  struct Seen {
+    int count = 0;
+    double sum = 0.0, guesses = 0.0, gigabytes = 0.0;
+  };
+  std::map<std::pair<Index, std::string>, Seen> kinds_;
+};
+
 // One decision alone, then some: the first of a month may cost more than the others.
 double measured_decisions(const Plan& plan, Index cell) {
   constexpr double kQuick = 0.02, kPeriodsPerMonth = 21.0;
@@ -188,22 +216,33 @@ void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,
                    const std::function<bool()>& stop) {
   std::map<std::pair<Index, Index>, Cost> trainings;              // by market and method
   std::map<std::tuple<Index, Index, std::string>, double> walks;  // and k
+  Yardstick of_trainings, of_walks;
   for (Job& job : jobs) {
     if (stop && stop()) return;
     if (job.kept) continue;
     const Cell& cell = plan.results.cells[at(job.cell)];
     if (job.kind == TaskKind::training) {
       const auto [found, fresh] = trainings.try_emplace({cell.market, cell.method});
-      if (fresh) found->second = training_cost(plan, job.cell, measure);
+      if (fresh)
+        found->second = of_trainings.cost(
+            {cell.market, plan.values_of(job.cell).text("framework")},
+            rough_training_seconds(plan, job.cell),
+            [&] { return training_cost(plan, job.cell, measure); });
       job.seconds = found->second.seconds;
       job.gigabytes = found->second.gigabytes;
       continue;
     }
     const auto [found, fresh] = walks.try_emplace({cell.market, cell.method, cell.k_given});
-    if (fresh)
-      found->second = measure ? measured_decisions(plan, job.cell)
-                              : rough_decision_seconds(plan, job.cell) *
-                                    static_cast<double>(decisions(plan, job.cell));
+    if (fresh) {
+      const double guess = rough_decision_seconds(plan, job.cell) *
+                           static_cast<double>(decisions(plan, job.cell));
+      found->second =
+          !measure ? guess
+                   : of_walks
+                         .cost({cell.market, plan.values_of(job.cell).text("optimizer")}, guess,
+                               [&] { return Cost{measured_decisions(plan, job.cell), 0.0}; })
+                         .seconds;
+    }
     job.seconds = found->second + seconds_to_keep(plan, job.cell);
     job.gigabytes = 1e-9 * static_cast<double>(returns_of(plan, job.cell).values.size()) * 40.0;
   }

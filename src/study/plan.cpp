@@ -303,6 +303,10 @@ void add_cells(const Grid& grid, Index market, Results& results) {
   } catch (const InputError& error) {
     throw InputError(in_market(described, error.marked()));
   }
+  std::size_t per_k = 0;
+  for (const Method& method : results.methods)
+    per_k += method.training.empty() ? 1 : grid.seeds.size();
+  results.cells.reserve(results.cells.size() + grid.ks.size() * per_k);
   for (std::size_t k = 0; k < grid.ks.size(); ++k) {
     Cell cell;
     cell.market = market;
@@ -361,23 +365,24 @@ std::vector<std::pair<std::string, std::string>> versions() {
           {"blas", info.blas}};
 }
 
-// What a backtest would refuse, before any cell is: `given` has files by their names. A method's
-// cost is then that of the first market: of a file the mean over assets and dates that are traded,
-// which tables show, and which it is ranked by.
-void check_backtests(const Grid& grid, const std::vector<Values>& given, Plan& plan) {
-  const std::size_t methods = grid.methods.size();
-  for (std::size_t at = 0; at < given.size(); ++at) {
-    const std::size_t market = at / methods;
-    Values values = given[at];
-    values.set_flag("k", grid.ks.front());
-    try {
-      const double cost =
-          backtest::check_backtest(plan.returns[market], backtest::backtest_settings(values));
-      if (market == 0) plan.results.methods[at % methods].cost_bps = cost;
-    } catch (const InputError& error) {
-      throw InputError(in_method(grid.markets[market], grid.methods[at % methods], error.marked()));
+// What a backtest would refuse, before any cell is, with files by their names. A method's cost is
+// then that of the first market: of a file the mean over assets and dates that are traded, which
+// tables show, and which it is ranked by.
+void check_backtests(const Grid& grid, Plan& plan) {
+  for (std::size_t m = 0; m < grid.markets.size(); ++m)
+    for (std::size_t i = 0; i < grid.methods.size(); ++i) {
+      const MarketGrid& market = grid.markets[m];
+      const MethodGrid& method = grid.methods[i];
+      Values values = method_values(grid, &market, method);
+      values.set_flag("k", grid.ks.front());
+      try {
+        const double cost =
+            backtest::check_backtest(plan.returns[m], backtest::backtest_settings(values));
+        if (m == 0) plan.results.methods[i].cost_bps = cost;
+      } catch (const InputError& error) {
+        throw InputError(in_method(market, method, error.marked()));
+      }
     }
-  }
 }
 
 }  // namespace
@@ -390,13 +395,12 @@ Plan plan_study(const Grid& grid, const Log& log) {
   check_taken(grid);
   for (const MethodGrid& method : grid.methods)
     plan.results.methods.push_back(method_of(grid, method));
-  std::vector<Values> given;  // with files by their names, which errors tell
   for (const MarketGrid& market : grid.markets)
     for (const MethodGrid& method : grid.methods) {
-      given.push_back(method_values(grid, &market, method));
-      try {  // before any panel is read
-        check_values(given.back());
-        plan.values.push_back(with_method_files(given.back()));
+      const Values given = method_values(grid, &market, method);  // errors tell files by their names
+      try {                                                       // before any panel is read
+        check_values(given);
+        plan.values.push_back(with_method_files(given));
       } catch (const InputError& error) {
         throw InputError(in_method(market, method, error.marked()));
       }
@@ -413,7 +417,7 @@ Plan plan_study(const Grid& grid, const Log& log) {
     }
     add_cells(grid, static_cast<Index>(market), plan.results);
   }
-  check_backtests(grid, given, plan);
+  check_backtests(grid, plan);
   plan.warnings = mistakes_of(grid, plan);
   warn_of_free_methods(grid, plan);
   if (grid.trades_freely)

@@ -49,8 +49,8 @@ std::string part_words(const Shard& shard) {
 
 Results checked_plan(const Results& plan) {
   try {
-    Results checked =
-        from_bytes<Stored>(kPlanBytes, to_bytes(kPlanBytes, Stored{plan, {}}), plan.name).results;
+    const std::string bytes = to_bytes(kPlanBytes, Stored{plan, {}});
+    Results checked = from_bytes<Stored>(kPlanBytes, bytes, plan.name).results;
     check_results(checked);
     return checked;
   } catch (const Misfit& misfit) {
