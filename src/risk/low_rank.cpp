@@ -13,9 +13,10 @@ namespace sharpen::risk {
 
 namespace {
 
-constexpr Index kTile = 8;             // rows of U gathered at a time by submatrix
-constexpr Index kColumns = 256;        // columns scaled at a time by restrict_to
-constexpr double kRefineBelow = 1e-2;  // shrinkage under which one solve is not accurate enough
+constexpr Index kTile = 8;       // rows of U gathered at a time by submatrix
+constexpr Index kColumns = 256;  // columns scaled at a time by restrict_to
+// Shrinkage from which on one solve, and two, are not accurate enough.
+constexpr double kRefineFrom = 1e-2, kRefineTwiceFrom = 1e-3;
 
 }  // namespace
 
@@ -70,8 +71,9 @@ double LowRankRisk::solve(Index s, ConstVec m, Vec out, Vec scratch) const {
   double* q = scratch.data() + n();
   double* v = q + Tp_;
   woodbury(s, m, out, q, v);
-  if (shrinkage_ < kRefineBelow) {
-    // m - U v cancels where delta is small beside U U^T: one step of iterative refinement.
+  // m - U v cancels where delta is small beside U U^T: steps of iterative refinement.
+  const int steps = shrinkage_ > kRefineFrom ? 0 : shrinkage_ > kRefineTwiceFrom ? 1 : 2;
+  for (int step = 0; step < steps; ++step) {
     Vec correction = scratch.subspan(size() + 2 * at(Tp_), size());
     project(s, out, q);
     expand(s, q, r);

@@ -1,4 +1,4 @@
-// Set-up of the low-rank form: Gram matrices from one band, their inverses and eigenvectors,
+// Set-up of the low-rank form: Gram matrices from one band, their inverses or eigenvectors,
 // and the semiseparable triangular factor.
 #include <cblas.h>
 #include <lapacke.h>
@@ -57,7 +57,7 @@ struct LowRankRisk::Work {
         one(static_cast<std::size_t>(n), 1.0),
         scratch(static_cast<std::size_t>(scratch_size)) {}
   std::vector<double> K;      // (T, T): U^T U, then its eigenvectors
-  std::vector<double> M;      // (T, T): delta I + U^T U, then P of the triangular factor
+  std::vector<double> M;      // (T, T): delta I + U^T U to invert, then P of the triangular factor
   std::vector<double> means;  // (T): row means of the Gram matrix, then eigenvalues
   std::vector<double> U;      // (count, T): the rows of a block
   std::vector<double> L;      // (count, count): its diagonal block

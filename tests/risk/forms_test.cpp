@@ -341,6 +341,37 @@ TEST(RiskSetUp, WindowWithoutRiskIsInvalidInput) {
     }
 }
 
+// One asset moves a hundred times as much as the others: what is left of the signal along it is all
+// rounding after one solve.
+TEST(RiskSetUp, LowRankSolvesKeepTheirDigitsWithLittleShrinkage) {
+  using LongMatrix = Eigen::Matrix<long double, Eigen::Dynamic, Eigen::Dynamic>;
+  constexpr Index n = 150, T = 40;
+  Problems random(12);
+  RowMatrix returns = random.returns(T, n);
+  returns.col(3) *= 100.0;
+  const std::vector<Index> ends = {T};
+  for (const double lambda : {1e-2, 1e-3, 1e-5}) {
+    const LongMatrix centred = (returns.rowwise() - returns.colwise().mean()).cast<long double>();
+    const LongMatrix S = centred.transpose() * centred / static_cast<long double>(T - 1);
+    const LongMatrix Sigma =
+        (1.0L - static_cast<long double>(lambda)) * S +
+        static_cast<long double>(lambda) * S.trace() / n * LongMatrix::Identity(n, n);
+    const Eigen::LLT<LongMatrix> factor(Sigma);
+    for (const bool root : {false, true}) {
+      const RiskSettings settings{.shrinkage = lambda,
+                                  .form = Form::low_rank,
+                                  .parts = {.lower = false, .root = root, .restriction = false}};
+      const auto risk = from_windows(view(returns), T, ends, settings, Threads(1));
+      std::vector<double> scratch(at(risk->scratch_size()));
+      const Eigen::VectorXd m = Eigen::VectorXd(S.col(3).cast<double>()) + 0.01 * random.vector(n);
+      Eigen::VectorXd out(n);
+      risk->solve(0, view(m), {out.data(), at(n)}, scratch);
+      const Eigen::VectorXd want = factor.solve(m.cast<long double>()).cast<double>();
+      EXPECT_LT((out - want).norm(), 1e-9 * want.norm()) << lambda << ' ' << root;
+    }
+  }
+}
+
 // Where roots or restrictions are needed, the low-rank form pays earlier.
 TEST(RiskSettings, AutomaticFormIsTheCheaperOne) {
   const auto first_low_rank = [](Parts parts, double shrinkage) {
