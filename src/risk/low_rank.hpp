@@ -49,6 +49,7 @@ class LowRankRisk final : public Risk {
   void root_solve(Index s, ConstVec m, Vec out, Vec scratch) const override;
   void apply(Index s, ConstVec w, Vec out, Vec scratch) const override;
   void column(Index s, Index j, Vec out, Vec scratch) const override;
+  Index column_work() const override { return T_; }
   void submatrix(Index s, std::span<const Index> K, Mat out, Vec scratch) const override;
 
   Index restriction_size() const override { return n() + T_ * T_; }

@@ -128,7 +128,7 @@ void Search::return_to_confirmed() {
   for (std::size_t s = 0; s < K_.size(); ++s) {
     if (K_[s] == confirmed_[s]) continue;
     K_[s] = confirmed_[s];
-    read_column(K_[s], static_cast<Index>(s));
+    if (!columns_.empty()) read_column(K_[s], static_cast<Index>(s));
   }
 }
 

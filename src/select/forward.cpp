@@ -16,7 +16,7 @@ constexpr double kNoValue = -kInfinity;
 
 }  // namespace
 
-Search::Search(Index n, Index k, bool exchanges, Index most_kept)
+Search::Search(Index n, Index k, bool exchanges, bool keeps)
     : n_(n), k_(k), blocks_(block_count(n)), kernels_(kernels()) {
   const auto doubles = at(blocks_ * kWidth);
   const std::size_t lines = doubles / 8;
@@ -34,7 +34,7 @@ Search::Search(Index n, Index k, bool exchanges, Index most_kept)
   dependent_.resize(at(n));
   z_.resize(rows);
   if (!exchanges) return;
-  if (n * k <= most_kept) {
+  if (keeps) {
     columns_.resize(matrix_.size());
     Sigma_ = {first_of(columns_), k, 0, blocks_};
   }

@@ -48,8 +48,8 @@ struct SupportValue {
 // Memory for supports of at most k out of n assets. Nothing is allocated after construction.
 class Search {
  public:
-  // most_kept: numbers that a second matrix (k, n) may have, 32 MB. Exchanges are faster with it.
-  Search(Index n, Index k, bool exchanges, Index most_kept = 4'000'000);
+  // keeps: with a second matrix (k, n) exchanges are faster, by how much reading a column takes.
+  Search(Index n, Index k, bool exchanges, bool keeps = true);
 
   // Both leave the support in K(), in no particular order. A start needs signal, risk and
   // sample to stay alive until the exchanges are done. Both throw Interrupted.
@@ -106,9 +106,7 @@ class Search {
   std::vector<Index> K_;
   std::vector<Line> matrix_, columns_, vectors_;  // what the pointers below point into
   Blocked W_;                                     // G of the forward selection, then W
-  // Sigma_K,:, for the exchanges only, unless it is large: low-rank columns cost O(n T) each, but
-  // that is little beside their O(n k) where k is large.
-  Blocked Sigma_;
+  Blocked Sigma_;  // Sigma_K,:, for the exchanges only, if it is kept
   Residuals residuals_;
   double *bar_, *column_, *values_;
   std::vector<double> dependent_;  // (n) residual variances that count as zero
@@ -116,7 +114,7 @@ class Search {
   double Bm_ = 0.0;  // B of m
 
   // The exchange search: all (k) or (k, k).
-  std::vector<double> U_, H_, z_, u_, alpha_, eta_;  // U: the factor L of Sigma_KK, transposed
+  std::vector<double> U_, H_, z_, u_, alpha_, eta_;     // U: the factor L of Sigma_KK, transposed
   std::vector<double> g_, gm_, g1_, h_, kept_, bound_;  // per asset that could leave
   std::vector<double> cross_, drop_, load_, diagonal_;
   std::vector<SupportValue> without_;

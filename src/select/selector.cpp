@@ -98,6 +98,13 @@ double numbers_kept(Optimizer optimizer, double n, double k) {
   return support;
 }
 
+// Whether the search may keep the columns of its names: unless they are many, and reading one takes
+// little beside what is done to it.
+bool keeps_columns(const risk::Risk& risk, Index k) {
+  constexpr Index kFew = 4'000'000;  // numbers
+  return risk.n() * k <= kFew || k <= 2 * risk.column_work();
+}
+
 void check_size(const SelectSettings& settings, Index n) {
   constexpr double kMostNumbers = 2.5e8;  // 2 GB
   if (settings.k == n) return;            // solved by the risk model's own factor, without a search
@@ -148,7 +155,7 @@ struct Selector::Work {
     taken.resize(static_cast<std::size_t>(n));
     if (s.k == n) return;
     if (s.optimizer == Optimizer::greedy || s.optimizer == Optimizer::swap) {
-      search.emplace(n, s.k, s.optimizer == Optimizer::swap);
+      search.emplace(n, s.k, s.optimizer == Optimizer::swap, keeps_columns(risk, s.k));
     } else {
       scores.resize(static_cast<std::size_t>(n));
       order.resize(static_cast<std::size_t>(n));

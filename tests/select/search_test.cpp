@@ -97,7 +97,7 @@ TEST(Swap, IsTheSameWithoutACopyOfTheCovarianceOfItsNames) {
   for (int round = 0; round < 5; ++round) {
     const VectorXd mu = problems.signal(Sigma, true);
     const Signal signal{.m = sharpen::testing::view(mu)};
-    Search kept(n, k, true), read(n, k, true, 0);
+    Search kept(n, k, true), read(n, k, true, false);
     kept.forward(signal, *risk, 0, scratch, {});
     const std::vector<Index> before(kept.K().begin(), kept.K().end());
     EXPECT_TRUE(kept.exchange({}));

@@ -71,8 +71,9 @@ class Risk {
   virtual void root_solve(Index s, ConstVec m, Vec out, Vec scratch) const = 0;
   // out = Sigma w.
   virtual void apply(Index s, ConstVec w, Vec out, Vec scratch) const = 0;
-  // out = Sigma e_j, the j-th column.
+  // out = Sigma e_j, the j-th column; how many products each of its entries takes.
   virtual void column(Index s, Index j, Vec out, Vec scratch) const = 0;
+  virtual Index column_work() const { return 1; }
   // out (|K|, |K|) = Sigma_KK, both triangles.
   virtual void submatrix(Index s, std::span<const Index> K, Mat out, Vec scratch) const = 0;
 
