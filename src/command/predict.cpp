@@ -76,11 +76,10 @@ std::optional<layer::Limits> limits_of(const solve::OptimizerSettings& settings,
 
 std::unique_ptr<risk::Risk> window_risk(const solve::OptimizerInfo& optimizer, risk::Form form,
                                         const Prediction& prediction, const Threads& threads) {
-  const bool explain = prediction.values.flag("explain");
-  const risk::RiskSettings settings = {.shrinkage = prediction.shrinkage,
-                                       .form = form,
-                                       .parts = solve::parts_for(optimizer, explain)};
   const Window& window = prediction.input.window;
+  const risk::RiskSettings settings = solve::risk_settings_for(
+      optimizer, prediction.shrinkage, form, false, prediction.values.flag("explain"),
+      prediction.input.today.n(), window.rows);
   const Index end = prediction.input.today.rows();
   auto risk = risk::from_windows(prediction.input.today.matrix(), window.rows, std::span(&end, 1),
                                  settings, threads);

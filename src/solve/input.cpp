@@ -20,10 +20,9 @@ constexpr double kLargestReturn = 1e140;
 constexpr double kSmallestReturn = 1e-140;
 
 // One sample that is factored once: the low-rank form pays as early as where it is restricted.
-risk::RiskSettings risk_settings(const Values& values, double shrinkage) {
-  risk::Parts parts = parts_for(optimizer_named(values.text("optimizer")), values.flag("explain"));
-  parts.restriction = true;
-  return {.shrinkage = shrinkage, .form = optimizer_settings(values).form, .parts = parts};
+risk::RiskSettings risk_settings(const Values& values, double shrinkage, Index n, Index T) {
+  return risk_settings_for(optimizer_named(values.text("optimizer")), shrinkage,
+                           optimizer_settings(values).form, true, values.flag("explain"), n, T);
 }
 
 // "FILE: "
@@ -224,8 +223,9 @@ SolveInput window_input(const Values& values, market::Panel returns, std::string
   input.mu = column_means(window);
   input.shrinkage = values.has("shrinkage") ? values.real("shrinkage") : risk::kWindowShrinkage;
   report_constant(constant_columns(window, input.tickers), input);
-  input.risk = risk::from_windows(input.returns.matrix(), rows, std::span(&end, 1),
-                                  risk_settings(values, input.shrinkage), threads);
+  input.risk =
+      risk::from_windows(input.returns.matrix(), rows, std::span(&end, 1),
+                         risk_settings(values, input.shrinkage, input.returns.n(), rows), threads);
   check_risk(input);
   return input;
 }
@@ -245,8 +245,8 @@ SolveInput moments_input(const Values& values, market::Moments moments, std::str
     if (moments.covariance_matrix()(i, i) == 0.0)
       constant.push_back(moments.tickers[static_cast<std::size_t>(i)]);
   report_constant(constant, input);
-  input.risk =
-      given_risk(input, moments.covariance_matrix(), risk_settings(values, input.shrinkage));
+  input.risk = given_risk(input, moments.covariance_matrix(),
+                          risk_settings(values, input.shrinkage, moments.n(), moments.n()));
   check_risk(input);
   input.covariance = std::move(moments.covariance);
   return input;

@@ -258,10 +258,15 @@ void refuse_limits(const OptimizerInfo& optimizer, const OptimizerSettings& sett
       names_of_optimizers([](const OptimizerInfo& row) { return row.keeps_limits; }, " or ")));
 }
 
-risk::Parts parts_for(const OptimizerInfo& optimizer, bool explain) {
-  risk::Parts parts = optimizer.needs.parts;
-  if (explain) (optimizer.score == layer::Score::cholesky ? parts.lower : parts.root) = true;
-  return parts;
+risk::RiskSettings risk_settings_for(const OptimizerInfo& optimizer, double shrinkage,
+                                     risk::Form form, bool restriction, bool explain, Index n,
+                                     Index T) {
+  risk::RiskSettings out = {.shrinkage = shrinkage, .form = form, .parts = optimizer.needs.parts};
+  out.parts.restriction = out.parts.restriction || restriction;
+  out.form = out.form_for(n, T);
+  if (explain)
+    (optimizer.score == layer::Score::cholesky ? out.parts.lower : out.parts.root) = true;
+  return out;
 }
 
 std::vector<select::Portfolio> decide_batch(const OptimizerInfo& optimizer,

@@ -68,6 +68,19 @@ TEST(OptimizerRegistry, RowsSayWhatHelpAndReportsNeed) {
                                      "mssrm", "mssrm-long", "sdr", "equal"));
 }
 
+TEST(OptimizerRegistry, ExplainingDoesNotChangeTheFormOfTheRisk) {
+  for (const OptimizerInfo* row : optimizers())
+    for (const Index n : {120, 130, 140, 160, 200, 400}) {
+      const auto settings = [&](bool explain) {
+        return risk_settings_for(*row, 0.1, risk::Form::automatic, false, explain, n, 100);
+      };
+      EXPECT_EQ(settings(true).form, settings(false).form) << row->name << ' ' << n;
+      EXPECT_NE(settings(true).form, risk::Form::automatic);
+      const risk::Parts parts = settings(true).parts;
+      EXPECT_TRUE(row->score == layer::Score::cholesky ? parts.lower : parts.root) << row->name;
+    }
+}
+
 TEST(OptimizerRegistry, SentencesAreThoseOfTheDocumentation) {
   std::ifstream file(std::string(SHARPEN_SOURCE_DIR) + "/docs/solve.md");
   std::stringstream page;

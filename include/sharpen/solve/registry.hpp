@@ -111,8 +111,11 @@ class RegisteredOptimizer {
 // Throws InputError for limits that the optimizer would not keep.
 void refuse_limits(const OptimizerInfo& optimizer, const OptimizerSettings& settings);
 
-// What the risk model of a problem needs: what the optimizer does, and what explains its names.
-risk::Parts parts_for(const OptimizerInfo& optimizer, bool explain);
+// The risk model of a problem of n assets with a window of T rows: with what the optimizer needs
+// and, in the form that is taken for that, what explains its names. restriction: as in risk::Parts.
+risk::RiskSettings risk_settings_for(const OptimizerInfo& optimizer, double shrinkage,
+                                     risk::Form form, bool restriction, bool explain, Index n,
+                                     Index T);
 
 // (B, n) signals against samples[i] of `risk`, of at most k names; portfolio i has the bits of a
 // problem decided alone under these limits (null: none). For optimizers that need neither a plain
