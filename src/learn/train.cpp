@@ -203,7 +203,8 @@ Model train(const market::Panel& returns, const TrainSettings& settings, double 
 }
 
 TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& settings,
-                           const Threads& threads, std::span<const char> members) {
+                           const Threads& threads, std::span<const char> members,
+                           const Stop& stop) {
   check_training(returns, settings, members);
   const SampleSplit split = split_samples(returns.rows(), settings);
   TrainingPlan plan;
@@ -218,12 +219,12 @@ TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& se
     return std::chrono::duration<double>(Clock::now() - from).count();
   };
   const auto start = Clock::now();
-  const Dataset data = dataset_of(trial.returns, trial.settings, trial.members, threads);
+  const Dataset data = dataset_of(trial.returns, trial.settings, trial.members, threads, stop);
   const double risk_seconds = seconds(start);
   Workspace workspace(data, trial.settings, threads.count());
   MemberTraining training(data, trial.settings, 0);
   const auto first = Clock::now();
-  training.run_epoch(workspace, threads, {});
+  training.run_epoch(workspace, threads, [&] { ask(stop); });
   const double epoch_seconds = seconds(first);
   const double validation_seconds =
       time_validation(data, trial.settings, training, workspace, threads);

@@ -53,16 +53,15 @@ double median_of_three(const Timed& timed) {
   return found[1];
 }
 
-Cost training_cost(const Plan& plan, Index cell, bool measure) {
+Cost training_cost(const Plan& plan, Index cell, bool measure, const Stop& stop) {
   const backtest::BacktestSettings settings = plan.settings_of(cell);
   const Market& market = market_of(plan, cell);
   const learn::TrainSettings& training = settings.training;
   try {
     const market::Panel rows = first_rows(returns_of(plan, cell), market.training_rows);
-    learn::TrainingPlan cost = learn::plan_training(rows, training, Threads(1));
-    if (measure)
-      cost.minutes =
-          median_of_three([&] { return learn::plan_training(rows, training, Threads(1)).minutes; });
+    const auto planned = [&] { return learn::plan_training(rows, training, Threads(1), {}, stop); };
+    learn::TrainingPlan cost = planned();
+    if (measure) cost.minutes = median_of_three([&] { return planned().minutes; });
     const auto test = static_cast<double>(market.dates.size());
     const double times =
         settings.retrain > 0 ? std::ceil(test / static_cast<double>(settings.retrain)) : 1.0;
@@ -73,7 +72,7 @@ Cost training_cost(const Plan& plan, Index cell, bool measure) {
 }
 
 // Seconds of one walk of `periods` test periods, timed.
-double timed_walk(const Plan& plan, Index cell, Index periods) {
+double timed_walk(const Plan& plan, Index cell, Index periods, const Stop& stop) {
   backtest::BacktestSettings settings = plan.settings_of(cell);
   const market::Panel& returns = returns_of(plan, cell);
   const Market& market = market_of(plan, cell);
@@ -85,7 +84,7 @@ double timed_walk(const Plan& plan, Index cell, Index periods) {
   settings.bootstrap.replications = 1;
   const market::Panel some = first_rows(returns, first + periods);
   const auto start = std::chrono::steady_clock::now();
-  static_cast<void>(backtest::backtest(some, settings, Threads(1)));
+  static_cast<void>(backtest::backtest(some, settings, Threads(1), nullptr, {.stop = stop}));
   return seconds_since(start);
 }
 
@@ -97,8 +96,18 @@ double seconds_to_keep(const Plan& plan, Index cell) {
   return kTransaction + kRow * periods * (kColumns + k);
 }
 
-// What jobs of a kind cost, measured in terms of what was guessed. A dozen tell: measuring every one
-// of thousands would take longer than a study of them.
+// What decides how much memory a training takes; one of another kind is not like it.
+std::string kind_of_training(const Plan& plan, Index cell) {
+  const learn::TrainSettings training = plan.settings_of(cell).training;
+  const auto assets = static_cast<Index>(market_of(plan, cell).tickers.size());
+  return fmt::format("{} {} {} {} {} {} {} {} {}", training.shape(assets).parameters(),
+                     training.lookback, training.ensemble, training.batch, training.in_blocks(),
+                     training.train_block, static_cast<int>(training.form), training.needs_risk(),
+                     static_cast<int>(training.layer.reoptimization));
+}
+
+// What jobs of a kind cost, measured in terms of what was guessed. A dozen tell: measuring every
+// one of thousands would take longer than a study of them.
 class Yardstick {
  public:
   // Of one that is guessed so.
@@ -110,6 +119,7 @@ class Yardstick {
       return {seen.guesses > 0.0 ? guess * seen.sum / seen.guesses : seen.sum / kEnough,
               seen.gigabytes};
     const Cost found = measure();
+    if (found.seconds == 0.0) return found;  // it cannot be done
     ++seen.count;
     seen.sum += found.seconds;
     seen.guesses += guess;
@@ -126,19 +136,19 @@ class Yardstick {
 };
 
 // One decision alone, then some: the first of a month may cost more than the others.
-double measured_decisions(const Plan& plan, Index cell) {
+double measured_decisions(const Plan& plan, Index cell, const Stop& stop) {
   constexpr double kQuick = 0.02, kPeriodsPerMonth = 21.0;
   const Market& market = market_of(plan, cell);
   const auto periods = static_cast<Index>(market.dates.size());
   try {
     const auto timed = [&](Index count) {
-      return median_of_three([&] { return timed_walk(plan, cell, count); });
+      return median_of_three([&] { return timed_walk(plan, cell, count, stop); });
     };
     if (periods < 8) return timed(periods);
     const Index rebalance = static_cast<Index>(plan.values_of(cell).integer("rebalance"));
     const double first = timed(1);
     const Index some = std::min(periods, (first < kQuick ? 24 : 3) * rebalance + 1);
-    const double more = first < kQuick ? timed(some) : timed_walk(plan, cell, some);
+    const double more = first < kQuick ? timed(some) : timed_walk(plan, cell, some, stop);
     const double each = std::max(0.0, more - first) / static_cast<double>(some - 1);
     const settings::Values values = plan.values_of(cell);
     const bool monthly = solve::optimizer_named(values.text("optimizer")).owns("sdr-match") &&
@@ -225,22 +235,23 @@ void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,
       const auto [found, fresh] = trainings.try_emplace({cell.market, cell.method});
       if (fresh)
         found->second = of_trainings.cost(
-            {cell.market, plan.values_of(job.cell).text("framework")},
-            rough_training_seconds(plan, job.cell),
-            [&] { return training_cost(plan, job.cell, measure); });
+            {cell.market, kind_of_training(plan, job.cell)}, rough_training_seconds(plan, job.cell),
+            [&] { return training_cost(plan, job.cell, measure, stop); });
       job.seconds = found->second.seconds;
       job.gigabytes = found->second.gigabytes;
       continue;
     }
     const auto [found, fresh] = walks.try_emplace({cell.market, cell.method, cell.k_given});
     if (fresh) {
-      const double guess = rough_decision_seconds(plan, job.cell) *
-                           static_cast<double>(decisions(plan, job.cell));
+      const double guess =
+          rough_decision_seconds(plan, job.cell) * static_cast<double>(decisions(plan, job.cell));
       found->second =
           !measure ? guess
                    : of_walks
                          .cost({cell.market, plan.values_of(job.cell).text("optimizer")}, guess,
-                               [&] { return Cost{measured_decisions(plan, job.cell), 0.0}; })
+                               [&] {
+                                 return Cost{measured_decisions(plan, job.cell, stop), 0.0};
+                               })
                          .seconds;
     }
     job.seconds = found->second + seconds_to_keep(plan, job.cell);

@@ -524,6 +524,13 @@ TEST(ExpectedReturns, AreThoseOfTheNetworkOnScaledWindows) {
     }
 }
 
+TEST(TrainingPlan, CanBeStopped) {
+  const market::Panel panel = simulated_returns(9, 150, 3);
+  int asked = 0;
+  const auto stop = [&] { return ++asked > 3; };
+  EXPECT_THROW(plan_training(panel, small_settings(), Threads(1), {}, stop), Interrupted);
+}
+
 TEST(TrainingPlan, CountsWhatTrainingUses) {
   TrainSettings s = small_settings();
   s.ensemble = 4;

@@ -320,6 +320,25 @@ TEST(Study, IsStoppedWhileItsWorkIsListed) {
   EXPECT_EQ(tally.done + tally.computed + tally.trained, 0);
 }
 
+// Of trainings that are alike a dozen are timed, but a large one among them is not like them.
+TEST(Study, SaysWhatALargeNetworkAmongManySmallOnesTakes) {
+  const auto gigabytes = [](int small, const std::string& last) {
+    std::string text =
+        "k = [2]\nseeds = 1\nlookback = 15\nepochs = 1\nbatch = 32\n"
+        "[[market]]\nsimulate = { assets = 5, days = 140, seed = 1 }\n";
+    for (int i = 0; i <= small; ++i)
+      text += "[[method]]\nname = \"m" + std::to_string(i) +
+              "\"\nframework = \"pfl\"\noptimizer = \"swap\"\nnetwork = \"joint\"\nhidden = \"" +
+              (i == small ? last : "4") + "\"\nlearning-rate = 0.00" + std::to_string(i + 1) + "\n";
+    const Plan plan = plan_of(text);
+    const std::vector<CellState> states(plan.results.cells.size(), CellState::missing);
+    return estimate_study(plan, states, {.threads = 1}).gigabytes;
+  };
+  const double alone = gigabytes(0, "2000");
+  EXPECT_GT(alone, 2.0 * gigabytes(14, "4"));
+  EXPECT_NEAR(gigabytes(14, "2000"), alone, 0.01 * alone);
+}
+
 TEST(Study, SaysWhatItWouldTake) {
   const Plan plan = plan_of(kStudy);
   std::vector<CellState> states(plan.results.cells.size(), CellState::missing);

@@ -78,8 +78,9 @@ struct TrainingPlan {
   double gigabytes = 0.0;
 };
 
-// What train would take. Runs a few steps to time them.
+// What train would take. Runs a few steps to time them. Throws Interrupted.
 TrainingPlan plan_training(const market::Panel& returns, const TrainSettings& settings,
-                           const Threads& threads, std::span<const char> members = {});
+                           const Threads& threads, std::span<const char> members = {},
+                           const Stop& stop = {});
 
 }  // namespace sharpen::learn
