@@ -125,8 +125,9 @@ Index OptimizerPolicy::batch_size(Index m, Index T) const {
   if (!decider_.needs.risk) return Policy::batch_size(m, T);
   const auto assets = static_cast<double>(m), rows = static_cast<double>(T);
   const bool low_rank = risk_settings_.form_for(m, T) == risk::Form::low_rank;
-  const double doubles =  // per sample
+  double doubles =  // per sample
       low_rank ? (assets + rows) * (rows + 16.0) : 3.0 * assets * assets + rows * assets;
+  if (limits_.book) doubles += static_cast<double>(limits_.book->rows()) * (assets + 16.0);
   const double most = kBatchBytes / (8.0 * std::max(1.0, doubles));
   return std::clamp(static_cast<Index>(most), Index{1}, kMostPerBatch);
 }

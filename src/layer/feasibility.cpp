@@ -84,6 +84,33 @@ std::vector<double> spread_signal(Index n) {
 
 }  // namespace
 
+std::vector<double> even_weights(const Limits& limits, Index n, double net) {
+  constexpr int kHalvings = 120;
+  std::vector<double> w(at(n));
+  const auto sum_at = [&](double level) {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      w[i] = level;
+      if (!limits.lower.empty()) w[i] = std::max(w[i], limits.lower[i]);
+      if (!limits.upper.empty()) w[i] = std::min(w[i], limits.upper[i]);
+      sum += w[i];
+    }
+    return sum;
+  };
+  // Beyond these every weight that has a bound is at it.
+  double high = std::max(1.0, std::abs(net));
+  for (const auto* bounds : {&limits.lower, &limits.upper})
+    for (const double bound : *bounds)
+      if (std::isfinite(bound)) high = std::max(high, std::abs(bound));
+  double low = -high;
+  for (int i = 0; i < kHalvings; ++i) {
+    const double middle = 0.5 * low + 0.5 * high;
+    (sum_at(middle) < net ? low : high) = middle;
+  }
+  sum_at(high);
+  return w;
+}
+
 bool holds(const Limits& limits, ConstVec w) {
   constexpr double kRounding = 1e-12;
   const auto between = [](double low, double x, double high) {

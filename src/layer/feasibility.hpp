@@ -25,6 +25,10 @@ struct Feasibility {
 // By the kernel, at an optimum of its own choice.
 Feasibility feasibility(const Limits& limits, Index n);
 
+// Weights (n) between their bounds, as alike as these allow, whose sum is as near to `net` as they
+// allow: mostly under the other limits, too, and found at once.
+std::vector<double> even_weights(const Limits& limits, Index n, double net);
+
 // Whether weights w (n) are under these limits, to rounding; not what counts names.
 bool holds(const Limits& limits, ConstVec w);
 

@@ -123,14 +123,14 @@ void FreeFactor::remove_row(Index row) {
 Index FreeFactor::factor_rows() {
   const Index count = static_cast<Index>(active_.size());
   for (Index q = 0; q < count; ++q) {
-    double* row = S_.data() + q * rows_;
+    double* row = S_.data() + q * most_;
     for (Index b = 0; b <= q; ++b) {
       row[b] = 0.0;
       for (Index a = 0; a < size(); ++a) row[b] += Y_[at(a * rows_ + q)] * Y_[at(a * rows_ + b)];
     }
     const double whole = row[q];
     for (Index b = 0; b < q; ++b) {
-      const double* above = S_.data() + b * rows_;
+      const double* above = S_.data() + b * most_;
       for (Index i = 0; i < b; ++i) row[b] -= row[i] * above[i];
       row[b] /= above[b];
       row[q] -= row[b] * row[b];
@@ -143,9 +143,9 @@ Index FreeFactor::factor_rows() {
 
 void FreeFactor::dependence(Index q, Vec y) const {
   std::fill(y.begin(), y.end(), 0.0);
-  const double* row = S_.data() + q * rows_;
+  const double* row = S_.data() + q * most_;
   for (Index b = 0; b < q; ++b) y[at(b)] = -row[b];
-  if (q > 0) lower_solve(CblasTrans, S_.data(), q, rows_, y.data());
+  if (q > 0) lower_solve(CblasTrans, S_.data(), q, most_, y.data());
   y[at(q)] = 1.0;
 }
 
@@ -157,8 +157,8 @@ void FreeFactor::solve(Vec r, Vec b) const {
   if (q > 0) {
     cblas_dgemv(CblasRowMajor, CblasTrans, f, q, 1.0, Y_.data(), stride, r.data(), 1, -1.0,
                 b.data(), 1);
-    lower_solve(CblasNoTrans, S_.data(), q, rows_, b.data());
-    lower_solve(CblasTrans, S_.data(), q, rows_, b.data());
+    lower_solve(CblasNoTrans, S_.data(), q, most_, b.data());
+    lower_solve(CblasTrans, S_.data(), q, most_, b.data());
     cblas_dgemv(CblasRowMajor, CblasNoTrans, f, q, -1.0, Y_.data(), stride, b.data(), 1, 1.0,
                 r.data(), 1);
   }
@@ -178,8 +178,8 @@ void FreeFactor::solve_many(std::span<double> r, std::span<double> b, Index coun
   if (q > 0) {
     cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, q, m, f, 1.0, Y_.data(), stride, r.data(),
                 m, -1.0, b.data(), m);
-    lower(CblasNoTrans, S_.data(), q, rows_, b.data());
-    lower(CblasTrans, S_.data(), q, rows_, b.data());
+    lower(CblasNoTrans, S_.data(), q, most_, b.data());
+    lower(CblasTrans, S_.data(), q, most_, b.data());
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, f, m, q, -1.0, Y_.data(), stride,
                 b.data(), m, 1.0, r.data(), m);
   }

@@ -8,6 +8,7 @@
 // solution O(|F|^2 + |F| |R|^2).
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -17,7 +18,12 @@ namespace sharpen::layer {
 
 class FreeFactor {
  public:
-  FreeFactor(Index n, Index rows) : n_(n), rows_(rows), position_(at(n), -1), S_(at(rows * rows)) {}
+  FreeFactor(Index n, Index rows)
+      : n_(n),
+        rows_(rows),
+        most_(std::min(rows, n + 1)),
+        position_(at(n), -1),
+        S_(at(most_ * most_)) {}
 
   void clear();
   std::span<const Index> assets() const { return assets_; }
@@ -57,12 +63,13 @@ class FreeFactor {
   void grow();
 
   Index n_, rows_;
+  Index most_;  // rows that can be factored: of more than |F| one depends on the others
   Index capacity_ = 0;
   std::vector<Index> assets_, active_, position_;
   std::vector<double> columns_;  // (capacity, n)
   std::vector<double> L_;        // (capacity, capacity), rows
   std::vector<double> Y_;        // (capacity, rows)
-  std::vector<double> S_;        // (rows, rows), its factor
+  std::vector<double> S_;        // (most, most), its factor
   std::vector<double> forward_;  // (capacity)
 };
 

@@ -98,19 +98,30 @@ void BoundLimits::bind_groups(std::span<const std::string> known) {
 void BoundLimits::bind_coefficients(std::span<const std::string> known) {
   const CoefficientTable& table = rules->coefficients;
   for (const std::string& name : table.names) id_of(column_ids, name);
-  lines.resize(tickers.size());
-  for (std::size_t l = 0; l < table.lines.size(); ++l) {
-    const auto& [ticker, from, where] = table.lines[l];
-    const auto asset = asset_ids.find(ticker);
-    if (asset != asset_ids.end())
-      lines[at(asset->second)].push_back(static_cast<Index>(l));
-    else if (!among(known, ticker))
+  if (column_ids.size() != table.names.size() ||
+      table.values.size() != table.lines.size() * table.names.size())
+    throw InputError(
+        "coefficients: two columns have one name, or a line has not as many numbers as there are "
+        "columns: give each column a name of its own");
+  for (const auto& [ticker, from, where] : table.lines)
+    if (!asset_ids.contains(ticker) && !among(known, ticker))
       market::fail_unknown_asset(where.empty() ? "coefficients" : where, ticker,
                                  keys_of(asset_ids));
-  }
-  for (std::vector<Index>& own : lines)
-    std::ranges::stable_sort(
-        own, {}, [&](Index l) -> const std::string& { return table.lines[at(l)].from; });
+  lines.resize(table.names.size());
+}
+
+void BoundLimits::find_lines(Index column) {
+  std::vector<std::vector<Index>>& of = lines[at(column)];
+  if (!of.empty()) return;
+  of.resize(tickers.size());
+  const std::vector<CoefficientTable::Line>& all = rules->coefficients.lines;
+  for (Index l = 0; l < std::ssize(all); ++l)
+    if (const auto asset = asset_ids.find(all[at(l)].asset);
+        asset != asset_ids.end() && !std::isnan(coefficient(column, l)))
+      of[at(asset->second)].push_back(l);
+  for (std::vector<Index>& own : of)
+    std::ranges::stable_sort(own, {},
+                             [&](Index l) -> const std::string& { return all[at(l)].from; });
 }
 
 void BoundLimits::bind_weights(std::span<const std::string> known) {
@@ -215,8 +226,9 @@ void BoundLimits::bind_rows(std::span<const std::string> known) {
             "row {}: nobody here is in the group {}: add its assets, or take the row out",
             shown(rule.text), shown(written.name)));
       if (term.kind == Kind::coefficient) {
+        find_lines(term.id);
         for (std::size_t i = 0; i < tickers.size(); ++i)
-          if (line_of(term.id, static_cast<Index>(i), "") < 0)
+          if (lines[at(term.id)][i].empty())
             throw InputError(
                 fmt::format("row {}: asset {} has no {}: add it to the table of coefficients",
                             shown(rule.text), shown(tickers[i]), shown(written.name)));
@@ -313,10 +325,8 @@ void BoundLimits::note_dates() {
   for (const Row& row : rows)
     for (const Term& term : row.terms)
       if (term.kind == Kind::coefficient)
-        for (const std::vector<Index>& own : lines)
-          for (const Index l : own)
-            if (!std::isnan(coefficient(term.id, l)))
-              found.insert(rules->coefficients.lines[at(l)].from);
+        for (const std::vector<Index>& own : lines[at(term.id)])
+          for (const Index l : own) found.insert(rules->coefficients.lines[at(l)].from);
   found.erase("");
   dates.assign(found.begin(), found.end());
 }

@@ -56,6 +56,8 @@ LimitBook::LimitBook(std::shared_ptr<const LimitRules> rules, std::vector<std::s
 
 bool LimitBook::changes() const { return needs_returns() || !bound_->dates.empty(); }
 
+Index LimitBook::rows() const { return std::ssize(bound_->rows); }
+
 bool LimitBook::needs_returns() const {
   return std::ranges::any_of(
       bound_->rows, [](const BoundLimits::Row& row) { return row.uses(BoundLimits::Kind::beta); });
@@ -89,17 +91,14 @@ Limits LimitBook::with_betas(std::span<const Index> columns, std::string_view da
   return bound_->limits(columns, date, betas, holdings);
 }
 
-// A line that is not after the date counts until the next one of its asset that says something of
-// the column; of "", the latest does.
+// A line that is not after the date counts until the next one; of "", the latest does.
 Index BoundLimits::line_of(Index column, Index asset, std::string_view date) const {
-  const std::vector<Index>& own = lines[at(asset)];
+  const std::vector<Index>& own = lines[at(column)][at(asset)];
   const auto from = [&](Index l) -> std::string_view {
     return rules->coefficients.lines[at(l)].from;
   };
-  auto l = date.empty() ? own.end() : std::ranges::upper_bound(own, date, {}, from);
-  while (l != own.begin())
-    if (--l; !std::isnan(coefficient(column, *l))) return *l;
-  return -1;
+  const auto after = date.empty() ? own.end() : std::ranges::upper_bound(own, date, {}, from);
+  return after == own.begin() ? -1 : *std::prev(after);
 }
 
 std::optional<std::string> BoundLimits::missing(std::span<const Index> assets,
@@ -109,13 +108,12 @@ std::optional<std::string> BoundLimits::missing(std::span<const Index> assets,
       if (term.kind != Kind::coefficient) continue;
       for (const Index asset : assets) {
         if (line_of(term.id, asset, date) >= 0) continue;
-        const auto first = std::ranges::find_if(
-            lines[at(asset)], [&](Index l) { return !std::isnan(coefficient(term.id, l)); });
+        const Index first = lines[at(term.id)][at(asset)].front();
         return fmt::format(
             "row {}: asset {} has no {} on {}, the first is of {}: add an earlier line",
             shown(row.name), shown(tickers[at(asset)]),
             shown(rules->coefficients.names[at(term.id)]), date,
-            rules->coefficients.lines[at(*first)].from);
+            rules->coefficients.lines[at(first)].from);
       }
     }
   return std::nullopt;
@@ -155,7 +153,9 @@ void BoundLimits::check_conflicts(std::string_view first, std::string_view last)
     if (const auto fault = missing(assets, date)) throw InputError(*fault);
     const Limits all = limits(assets, date, {}, {});
     const Limits with_net = with_net_row(all, std::ssize(assets), objective);
-    if (!w.empty() && holds(with_net, w)) continue;
+    if (w.empty())
+      w = even_weights(all, std::ssize(assets), objective == Objective::sharpe ? 1.0 : 0.0);
+    if (holds(with_net, w)) continue;
     Feasibility found = feasibility(with_net, std::ssize(assets));
     w.clear();
     if (found.answer == Feasibility::Answer::yes) w = std::move(found.w);

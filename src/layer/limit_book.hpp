@@ -65,7 +65,9 @@ struct BoundLimits {
 
   std::map<std::string, Index, std::less<>> asset_ids, group_ids, column_ids;
   std::vector<Dated<std::vector<Index>>> groups;  // (assets)
-  std::vector<std::vector<Index>> lines;          // (assets) of coefficients, by date
+  // (columns, assets) lines of coefficients that say something of both, by date; of the columns
+  // that rows name.
+  std::vector<std::vector<std::vector<Index>>> lines;
   std::vector<Row> rows;
   std::vector<Names> names;
   std::vector<double> lower, upper, least_if_held;  // (assets)
@@ -80,6 +82,7 @@ struct BoundLimits {
   void bind_coefficients(std::span<const std::string> known);
   void bind_weights(std::span<const std::string> known);
   void bind_rows(std::span<const std::string> known);
+  void find_lines(Index column);
   Term term_of(const RowRule& row, const RowTerm& term, std::span<const std::string> known) const;
   void bind_names();
   void bind_net();

@@ -25,6 +25,16 @@ double share_of(const AssetTable& table, const TableLine& line, std::size_t colu
   table.fail_number(line, column);
 }
 
+double coefficient_of(const AssetTable& table, const TableLine& line, std::size_t column) {
+  constexpr double kLargest = 1e100;  // sums of squares stay in the range of numbers
+  const double value = share_of(table, line, column);
+  if (std::abs(value) > kLargest)
+    table.fail(line, fmt::format("{} of asset {} is {}, beyond {}: write it in another unit",
+                                 shown(table.header[column]), shown(table.asset_of(line)),
+                                 shortest(value), shortest(kLargest)));
+  return value;
+}
+
 bool any_dated(const auto& entries) {
   return std::ranges::any_of(entries, [](const auto& entry) { return !entry.from.empty(); });
 }
@@ -94,12 +104,9 @@ CoefficientTable parse_coefficients(std::string_view text, std::string_view name
     throw InputError(fmt::format(
         "{}:1: there is no column of coefficients: give one beside asset, with its name",
         shown_file(name)));
-  // Columns and lines that say nothing are as if they were not there.
   std::vector<std::size_t> columns;
   for (std::size_t c = 0; c < table.header.size(); ++c)
-    if (static_cast<Index>(c) != table.asset && static_cast<Index>(c) != table.date &&
-        std::ranges::any_of(table.lines,
-                            [&](const TableLine& line) { return !line.fields[c].empty(); }))
+    if (static_cast<Index>(c) != table.asset && static_cast<Index>(c) != table.date)
       columns.push_back(c);
   CoefficientTable out;
   for (const std::size_t c : columns) out.names.push_back(table.header[c]);
@@ -107,11 +114,12 @@ CoefficientTable parse_coefficients(std::string_view text, std::string_view name
   for (const TableLine& line : table.lines) {
     const std::string from = table.date_of(line);
     table.refuse_twice(line, from, lines);
+    // A line that says nothing is as if it were not there.
     if (std::ranges::all_of(columns, [&](std::size_t c) { return line.fields[c].empty(); }))
       continue;
     out.lines.push_back({table.asset_of(line), from, table.where(line)});
     for (const std::size_t c : columns)
-      out.values.push_back(line.fields[c].empty() ? kNaN : share_of(table, line, c));
+      out.values.push_back(line.fields[c].empty() ? kNaN : coefficient_of(table, line, c));
   }
   return out;
 }

@@ -29,8 +29,12 @@ void check_table_header(const AssetTable& table, const TableLine& line, std::str
   std::set<std::string> titles;
   for (std::size_t c = 0; c < table.header.size(); ++c) {
     const std::string& title = table.header[c];
-    if (title.empty() || !is_plain_text(title))
+    if (title.empty())
       table.fail(line, fmt::format("column {} of the header has no name: give it one", c + 1));
+    if (!is_plain_text(title))
+      table.fail(line,
+                 fmt::format("the name of column {}, {}, is not plain UTF-8 text: write it so",
+                             c + 1, shown(title)));
     if (!titles.insert(title).second)
       table.fail(line, fmt::format("two columns are called {}: keep one", shown(title)));
   }

@@ -113,6 +113,14 @@ max = 0.7
   EXPECT_NO_THROW(one.validate(1));
 }
 
+TEST(LimitBook, AColumnWithoutNumbersIsNamed) {
+  for (const char* name : {"size", "beta"})
+    EXPECT_EQ(book_error(std::string("rows = [\"") + name +
+                         " <= 1\"]\ncoefficients = \"\"\"\nasset," + name + ",value\nA,,1\n\"\"\""),
+              std::string("row \"") + name + " <= 1\": asset \"A\" has no \"" + name +
+                  "\": add it to the table of coefficients");
+}
+
 TEST(LimitBook, LinesThatSayNothingOfAColumnLeaveItAsItWas) {
   const LimitBook book = book_of(R"(
 coefficients = """

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,31 @@ std::string conflict(std::string_view text, Index n, Objective objective = Objec
     return error.what();
   }
   return "";
+}
+
+TEST(EvenWeights, AddUpToTheNetPositionOrComeAsNearAsTheirBoundsAllow) {
+  sharpen::testing::Problems random(11);
+  int reached = 0;
+  for (int round = 0; round < 200; ++round) {
+    const Index n = 1 + random.below(30);
+    Limits limits;
+    double least = 0.0, most = 0.0;
+    for (Index i = 0; i < n; ++i) {
+      const double low = 0.2 * random.vector(1)[0];
+      limits.lower.push_back(low);
+      limits.upper.push_back(low + 0.2 * std::abs(random.vector(1)[0]));
+      least += limits.lower.back();
+      most += limits.upper.back();
+    }
+    const double net = round % 2 == 0 ? 1.0 : 0.0;
+    const std::vector<double> w = even_weights(limits, n, net);
+    EXPECT_TRUE(holds(limits, w));
+    const double sum = std::accumulate(w.begin(), w.end(), 0.0);
+    EXPECT_NEAR(sum, std::clamp(net, least, most), 1e-13 * static_cast<double>(n));
+    reached += least < net && net < most ? 1 : 0;
+  }
+  EXPECT_GT(reached, 40);
+  EXPECT_EQ(even_weights({}, 4, 1.0), std::vector<double>(4, 0.25));
 }
 
 TEST(LimitConflict, SaysWhyInWords) {

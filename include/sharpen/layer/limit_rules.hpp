@@ -130,6 +130,8 @@ class LimitBook {
 
   // Whether they may differ from day to day, other than by which assets there are.
   bool changes() const;
+  // That at() gives, at most.
+  Index rows() const;
   // Whether a row names beta, for which at() needs returns.
   bool needs_returns() const;
   // For these columns of the panel, as of a date; `window` (T, columns) are returns before it, for
