@@ -42,7 +42,7 @@ def test_the_clock_of_a_task_begins_anew_with_it(monkeypatch):
     assert not lost_after(0, "a") and not lost_after(9, "a")
     assert not lost_after(9, "b") and not lost_after(9, "b")  # its worker has died
     assert not lost_after(9, None) and not lost_after(9, "b")  # it waits to be run again
-    run._took(task, Ended("handle", (_worker.NEEDS_MARKET, "market", "")))
+    run._take([Ended("handle", (_worker.NEEDS_MARKET, "market", ""))])
     assert not lost_after(9, "b") and not lost_after(9, "b") and lost_after(2, "b")
 
 
