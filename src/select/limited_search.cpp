@@ -94,12 +94,13 @@ bool LimitedSearch::set(Index i, Place place) {
 
 // To the places of before, and their optimum.
 bool LimitedSearch::roll_back(std::size_t mark) {
+  bool fine = true;
   while (undo_.size() > mark) {
     const auto [i, place] = undo_.back();
-    set(i, place);
+    fine = set(i, place) && fine;
     undo_.resize(undo_.size() - 2);
   }
-  return solve() || solve_anew();  // limits that could not hold leave no way back
+  return (fine && solve()) || solve_anew();  // limits that could not hold leave no way back
 }
 
 Index LimitedSearch::held() const { return n_ - std::ranges::count(place_, Place::out); }

@@ -88,6 +88,8 @@ Optimizer ranking_by(layer::Score score) {
 
 namespace {
 
+constexpr double kMostNumbers = 2.5e8;  // that are kept, 2 GB
+
 // What a support and the search for it keep, in numbers: the covariance of the names and its factor
 // (select/exact.hpp); a row of n for each name and, to exchange them, two matrices
 // (select/search.hpp).
@@ -101,13 +103,15 @@ double numbers_kept(Optimizer optimizer, double n, double k) {
 // Whether the search may keep the columns of its names: unless they are many, and reading one takes
 // little beside what is done to it.
 bool keeps_columns(const risk::Risk& risk, Index k) {
-  constexpr Index kFew = 4'000'000;  // numbers
-  return risk.n() * k <= kFew || k <= 2 * risk.column_work();
+  constexpr double kFew = 4e6;  // numbers
+  const double n = static_cast<double>(risk.n()), own = n * static_cast<double>(k);
+  return own <= kFew ||
+         (k <= 2 * risk.column_work() &&
+          own + numbers_kept(Optimizer::swap, n, static_cast<double>(k)) <= kMostNumbers);
 }
 
 void check_size(const SelectSettings& settings, Index n) {
-  constexpr double kMostNumbers = 2.5e8;  // 2 GB
-  if (settings.k == n) return;            // solved by the risk model's own factor, without a search
+  if (settings.k == n) return;  // solved by the risk model's own factor, without a search
   const auto fits = [&](Index k) {
     return numbers_kept(settings.optimizer, static_cast<double>(n), static_cast<double>(k)) <=
            kMostNumbers;

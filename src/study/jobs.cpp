@@ -66,6 +66,8 @@ Cost training_cost(const Plan& plan, Index cell, bool measure, const Stop& stop)
     const double times =
         settings.retrain > 0 ? std::ceil(test / static_cast<double>(settings.retrain)) : 1.0;
     return {60.0 * cost.minutes * usual_share_of_epochs(training) * times, cost.gigabytes};
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::exception&) {
     return {};  // the job itself will say why
   }
@@ -100,10 +102,12 @@ double seconds_to_keep(const Plan& plan, Index cell) {
 std::string kind_of_training(const Plan& plan, Index cell) {
   const learn::TrainSettings training = plan.settings_of(cell).training;
   const auto assets = static_cast<Index>(market_of(plan, cell).tickers.size());
-  return fmt::format("{} {} {} {} {} {} {} {} {}", training.shape(assets).parameters(),
-                     training.lookback, training.ensemble, training.batch, training.in_blocks(),
-                     training.train_block, static_cast<int>(training.form), training.needs_risk(),
-                     static_cast<int>(training.layer.reoptimization));
+  return fmt::format(
+      "{} {} {} {} {} {} {} {} {} {} {} {} {}", sharpen::name_of(training.network),
+      training.shape(assets).parameters(), training.lookback, training.ensemble, training.batch,
+      training.train_block, training.validation, training.alpha > 0.0, training.needs_risk(),
+      sharpen::name_of(training.layer.score), sharpen::name_of(training.layer.reoptimization),
+      sharpen::name_of(training.form), training.shrinkage);
 }
 
 // What jobs of a kind cost, measured in terms of what was guessed. A dozen tell: measuring every
@@ -156,6 +160,8 @@ double measured_decisions(const Plan& plan, Index cell, const Stop& stop) {
     const double firsts =
         monthly ? std::max(1.0, static_cast<double>(periods) / kPeriodsPerMonth) : 1.0;
     return firsts * std::max(0.0, first - each) + each * static_cast<double>(periods);
+  } catch (const Interrupted&) {
+    throw;
   } catch (const std::exception&) {
     return 0.0;
   }

@@ -41,8 +41,7 @@ Index decisions(const Plan& plan, Index cell);
 double rough_training_seconds(const Plan& plan, Index cell);
 
 // Costs of every job that is not kept. Trainings are timed by a few steps, some of each kind;
-// decisions as well if `measure`, else they are guessed. Asks `stop` before each, and leaves the
-// rest without costs once it is true.
+// decisions as well if `measure`, else they are guessed. Throws Interrupted.
 void estimate_jobs(const Plan& plan, std::vector<Job>& jobs, bool measure,
                    const std::function<bool()>& stop = {});
 

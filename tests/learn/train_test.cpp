@@ -526,9 +526,15 @@ TEST(ExpectedReturns, AreThoseOfTheNetworkOnScaledWindows) {
 
 TEST(TrainingPlan, CanBeStopped) {
   const market::Panel panel = simulated_returns(9, 150, 3);
-  int asked = 0;
-  const auto stop = [&] { return ++asked > 3; };
-  EXPECT_THROW(plan_training(panel, small_settings(), Threads(1), {}, stop), Interrupted);
+  TrainSettings without_risk = small_settings();
+  without_risk.alpha = without_risk.validation = 0.0;
+  without_risk.prediction_loss = PredictionLoss::squared;
+  ASSERT_FALSE(without_risk.needs_risk());
+  for (const TrainSettings& settings : {small_settings(), without_risk}) {
+    int asked = 0;
+    const auto stop = [&] { return ++asked > 1; };
+    EXPECT_THROW(plan_training(panel, settings, Threads(1), {}, stop), Interrupted);
+  }
 }
 
 TEST(TrainingPlan, CountsWhatTrainingUses) {

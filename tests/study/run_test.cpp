@@ -321,6 +321,18 @@ TEST(Study, IsStoppedWhileItsWorkIsListed) {
 }
 
 // Of trainings that are alike a dozen are timed, but a large one among them is not like them.
+TEST(Study, IsStoppedWhileItsTrainingsAreTimed) {
+  const Plan plan = plan_of(kStudy);
+  const auto cells = static_cast<int>(plan.results.cells.size());
+  int asked = 0;
+  const Stop within = [&] {
+    return ++asked > cells + 20;
+  };  // each is listed, then the first is timed
+  const std::vector<CellState> states(plan.results.cells.size(), CellState::missing);
+  EXPECT_THROW(estimate_study(plan, states, {.threads = 1}, {}, within), Interrupted);
+  EXPECT_EQ(asked, cells + 21);
+}
+
 TEST(Study, SaysWhatALargeNetworkAmongManySmallOnesTakes) {
   const auto gigabytes = [](int small, const std::string& last) {
     std::string text =
