@@ -97,11 +97,11 @@ std::vector<double> even_weights(const Limits& limits, Index n, double net) {
     }
     return sum;
   };
-  // Beyond these every weight that has a bound is at it.
-  double high = std::max(1.0, std::abs(net));
+  // Beyond these every weight that has a bound is at it, and one that has none makes up for all.
+  double high = 1.0 + std::abs(net);
   for (const auto* bounds : {&limits.lower, &limits.upper})
     for (const double bound : *bounds)
-      if (std::isfinite(bound)) high = std::max(high, std::abs(bound));
+      if (std::isfinite(bound)) high += std::abs(bound);
   double low = -high;
   for (int i = 0; i < kHalvings; ++i) {
     const double middle = 0.5 * low + 0.5 * high;

@@ -26,7 +26,7 @@ double share_of(const AssetTable& table, const TableLine& line, std::size_t colu
 }
 
 double coefficient_of(const AssetTable& table, const TableLine& line, std::size_t column) {
-  constexpr double kLargest = 1e100;  // sums of squares stay in the range of numbers
+  constexpr double kLargest = 1e70;  // sums of squares, with factors, stay in the range of numbers
   const double value = share_of(table, line, column);
   if (std::abs(value) > kLargest)
     table.fail(line, fmt::format("{} of asset {} is {}, beyond {}: write it in another unit",

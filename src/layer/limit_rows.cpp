@@ -241,7 +241,7 @@ void RowParser::settle(RowSum middle, double low, double high, RowRule& rule) co
     return !std::isnan(x) && (std::abs(x) < 1e300 || std::isinf(x));
   };
   for (const RowTerm& term : rule.terms)
-    if (!(std::abs(term.factor) < 1e300)) fail(0, "a factor that is too large");
+    if (!(std::abs(term.factor) <= 1e70)) fail(0, "a factor that is too large");
   if (!usable(rule.lower) || !usable(rule.upper)) fail(0, "a limit that is too large");
 }
 

@@ -46,6 +46,8 @@ TEST(EvenWeights, AddUpToTheNetPositionOrComeAsNearAsTheirBoundsAllow) {
       const double low = 0.2 * random.vector(1)[0];
       limits.lower.push_back(low);
       limits.upper.push_back(low + 0.2 * std::abs(random.vector(1)[0]));
+      if (round % 5 == 0 && i % 3 == 0) limits.upper.back() = kUnlimited;
+      if (round % 7 == 0 && i % 3 == 1) limits.lower.back() = -kUnlimited;
       least += limits.lower.back();
       most += limits.upper.back();
     }

@@ -223,7 +223,7 @@ TEST(LimitFile, SaysWhatIsWrongWhereAndWhatToDo) {
       {"coefficients = \"\"\"\nasset,x\nA,inf\n\"\"\"", "not a finite number"},
       {"coefficients = \"\"\"\nasset,x\nA,1e999\n\"\"\"", "too large"},
       {"coefficients = \"\"\"\nasset,x\nA,1e200\n\"\"\"",
-       "(coefficients):2: \"x\" of asset \"A\" is 1e+200, beyond 1e+100: write it in another unit"},
+       "(coefficients):2: \"x\" of asset \"A\" is 1e+200, beyond 1e+70: write it in another unit"},
       {"coefficients = \"\"\"\nasset,x\\u0001\nA,1\n\"\"\"", "is not plain UTF-8 text"},
       {"coefficients = \"\"\"\nasset,x\nA,y\n\"\"\"", "(x of asset A)"},
       {"coefficients = \"\"\"\nasset,x\nA,1\nA,2\n\"\"\"", "twice, at line 2 and line 3"},
