@@ -1,5 +1,6 @@
 // The answer of `sharpen predict --json` with an account.
 #include "command/json_keys.hpp"
+#include "sharpen/base/error.hpp"
 #include "sharpen/command/orders.hpp"
 
 namespace sharpen::command {
