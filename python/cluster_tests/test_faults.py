@@ -16,7 +16,7 @@ import time
 import pytest
 
 import sharpen
-from conftest import coordinator, done, wait_for
+from conftest import coordinator, count_done, done, wait_for
 
 pytestmark = pytest.mark.filterwarnings("ignore::sharpen.SharpenWarning")
 
@@ -221,7 +221,7 @@ def test_ctrl_c_ends_processes_and_keeps_what_is_finished(grid, alone_grid, tabl
     for number in range(5):
         out = tmp_path / str(number)
         running = coordinator(grid, out, "processes")
-        wait_for(lambda: len(done(out)) >= 4 or running.poll() is not None)
+        wait_for(lambda: count_done(out) >= 4 or running.poll() is not None, pause=0.001)
         running.send_signal(signal.SIGINT)
         _, errors = running.communicate(timeout=60)
         if running.returncode != 0:
