@@ -15,7 +15,7 @@ namespace {
 
 constexpr Index kTile = 8;       // rows of U gathered at a time by submatrix
 constexpr Index kColumns = 256;  // columns scaled at a time by restrict_to
-// Shrinkage from which on one solve, and two, are not accurate enough.
+// Shrinkage at which, and below which, a solve needs one refinement, and two.
 constexpr double kRefineFrom = 1e-2, kRefineTwiceFrom = 1e-3;
 
 }  // namespace
